@@ -128,6 +128,7 @@ int rd_ends_address_order(const void *x, const void *y);
 struct rd_ends_start {
 	uint64_t first_ns[RD_TAPS]; /* the first timestamp of each */
 	int64_t offset_ns;	    /* B's clock minus A's, of the first packet that is in both */
+	bool undecided;		    /* ends whose clocks are far apart, or parts of one capture */
 	uint64_t frames;	    /* about so many has the larger one; 0: unknown */
 	/*
 	 * Sorted, all addresses between which both have packets, in some direction: only packets

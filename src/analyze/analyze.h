@@ -82,6 +82,7 @@ struct analyze_points {
 	char **files; /* of all points */
 	struct analyze_pair *pairs;
 	unsigned int n_pairs;
+	bool undecided; /* as in struct rd_ends_start, of any pair */
 	struct kept *kept;
 };
 

@@ -165,10 +165,10 @@ static int report_ends(const struct analyze_settings *s, const struct analyze_pa
 }
 
 static int report_files(
-	const struct analyze_settings *s, struct analyze_faults *faults, struct rd_error *err)
+	struct analyze_settings *s, struct analyze_faults *faults, struct rd_error *err)
 {
 	struct analyze_points points;
-	struct analyze_pair pair;
+	struct analyze_pair pair = {0};
 	int ret = analyze_points_find(s, &points, err);
 
 	if (ret > 0 && points.n > RD_TAPS) {
@@ -177,6 +177,7 @@ static int report_files(
 		ret = report_ends(s, points.pairs, faults, err);
 	} else if (!ret) {
 		ret = analyze_is_ends(s, &pair, err);
+		s->config.may_be_ends = !ret && (points.undecided || pair.start.undecided);
 		if (ret > 0)
 			ret = report_ends(s, &pair, faults, err);
 		else if (!ret)

@@ -246,11 +246,13 @@ int pairs_find(const struct common *c, struct analyze_points *p, unsigned int n,
 		p->pairs[i].kept = p->kept;
 	if (jobs_run(&kind, p, p->n_pairs, threads, err) < 0)
 		return -1;
-	for (unsigned int i = 0; i < p->n_pairs; i++)
+	for (unsigned int i = 0; i < p->n_pairs; i++) {
+		p->undecided |= p->pairs[i].start.undecided;
 		if (p->pairs[i].same)
 			p->pairs[to++] = p->pairs[i];
 		else
 			free(p->pairs[i].start.addresses);
+	}
 	p->n_pairs = to;
 	return 0;
 }

@@ -124,7 +124,7 @@ TEST(recent_extremes)
 TEST(search_without_icrc)
 {
 	struct rd_ends_search *s = rd_ends_search_open(RD_TAP_A, RD_ENDS_NEED_ONE, NULL);
-	struct rd_ends_start start;
+	struct rd_ends_start start = {0};
 
 	assert_non_null(s);
 	for (int again = 0; again < 2; again++) {

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLE	     4096  /* first packets of a file, which are searched in the other */
-#define SLOTS	     16384 /* slots of the hash tables; a power of two */
-#define COMMON_PART  10	   /* one of this many must be found; a later part may repeat a few */
-#define COMMON_LEAST 8	   /* ... and so many, where only the packets of some paths count */
+#define SAMPLE	     4096     /* first packets of a file, which are searched in the other */
+#define SLOTS	     16384    /* slots of the hash tables; a power of two */
+#define COMMON_PART  10	      /* one of this many must be found; a later part may repeat a few */
+#define COMMON_LEAST 8	      /* ... and so many, where only the packets of some paths count */
+#define DELAYS_NS    10000000 /* that the delays of most packets differ by no more than */
 
 struct rd_ends_search {
 	enum rd_tap of; /* the file whose packets are the sample */
@@ -20,10 +21,12 @@ struct rd_ends_search {
 	struct rd_ends_span span[RD_TAPS];
 	unsigned int n, found;
 	unsigned int on_paths;	   /* packets of the sample on paths that have any in common */
+	unsigned int same;	   /* found, of the same IP identification: in front in offset_ns */
 	int64_t offset_ns[SAMPLE]; /* of those found: the time in the sample minus the other's */
 	struct sample {
 		uint64_t identity, ns;
 		struct sampled_path *path;
+		uint16_t ip_id;
 		bool found;
 	} slot[SLOTS];
 	struct sampled_path {
@@ -97,15 +100,19 @@ static void add_sample(struct rd_ends_search *s, struct sample *to, uint64_t ide
 {
 	struct sampled_path *path = path_of(s, p);
 
-	*to = (struct sample){.identity = identity, .ns = p->ns, .path = path};
+	*to = (struct sample){.identity = identity, .ns = p->ns, .path = path, .ip_id = p->ip_id};
 	path->n++;
 	s->n++;
 }
 
-static void note_found(struct rd_ends_search *s, struct sample *x, uint64_t ns)
+static void note_found(struct rd_ends_search *s, struct sample *x, const struct rd_ends_packet *p)
 {
 	x->found = true;
-	s->offset_ns[s->found++] = rd_ends_time(x->ns, ns, 0);
+	s->offset_ns[s->found++] = rd_ends_time(x->ns, p->ns, 0);
+	if (p->ip_id && p->ip_id == x->ip_id) {
+		s->offset_ns[s->found - 1] = s->offset_ns[s->same];
+		s->offset_ns[s->same++] = rd_ends_time(x->ns, p->ns, 0);
+	}
 	s->on_paths += x->path->found ? 0 : x->path->n;
 	x->path->found = true;
 }
@@ -137,6 +144,24 @@ static bool are_ends(const struct rd_ends_search *s)
 					  rd_ends_time(b->first_ns, a->last_ns, 0) < 0);
 }
 
+static int by_value(const void *x, const void *y)
+{
+	return RD_ORDER(*(const int64_t *)x, *(const int64_t *)y);
+}
+
+/*
+ * Whether most packets found are the same transmissions, by a clock that is far from the other one:
+ * they have the same IP identifications, and have kept their distances.
+ */
+static bool are_same_sent(struct rd_ends_search *s)
+{
+	const int64_t *sorted = s->offset_ns;
+
+	qsort(s->offset_ns, s->same, sizeof(*s->offset_ns), by_value);
+	return s->same >= COMMON_LEAST && s->same * 2 >= s->found &&
+	       sorted[s->same - 1 - s->same / 4] - sorted[s->same / 4] <= DELAYS_NS;
+}
+
 /* Whether a file must be read to its end, so that the time of its last frame is known. */
 static bool needs_spans(const struct rd_ends_search *s)
 {
@@ -162,7 +187,7 @@ bool rd_ends_search_packet(
 		return false;
 	if (!s->slot[i].identity || s->slot[i].found)
 		return true;
-	note_found(s, &s->slot[i], p->ns);
+	note_found(s, &s->slot[i], p);
 	return needs_spans(s) || !is_common(s);
 }
 
@@ -210,10 +235,10 @@ void rd_ends_search_samples(struct rd_ends_search *s, const struct rd_ends_sampl
 
 bool rd_ends_search_again(struct rd_ends_search *s)
 {
-	if (s->without_icrc || !s->bare || is_common(s) || (s->spans_known && !are_ends(s)))
+	if (s->without_icrc || !s->bare || is_common(s))
 		return false;
 	s->without_icrc = true;
-	s->n = s->found = s->on_paths = 0;
+	s->n = s->found = s->same = s->on_paths = 0;
 	if (!s->spans_known)
 		memset(s->span, 0, sizeof(s->span));
 	memset(s->slot, 0, sizeof(s->slot));
@@ -221,23 +246,22 @@ bool rd_ends_search_again(struct rd_ends_search *s)
 	return true;
 }
 
-static int by_value(const void *x, const void *y)
-{
-	return RD_ORDER(*(const int64_t *)x, *(const int64_t *)y);
-}
-
 /*
  * The offset is the median: a file that begins after the first transmission of a packet has its
  * retransmission first, far from the one that the other file has first. Without ICRCs, the next
- * part of the same capture may repeat the PSNs.
+ * part of the same capture may repeat the PSNs: where nothing decides, they may be two ends.
  */
 bool rd_ends_search_result(struct rd_ends_search *s, struct rd_ends_start *start)
 {
+	bool same;
+
 	for (int i = 0; i < RD_TAPS; i++)
 		start->first_ns[i] = s->span[i].first_ns;
+	same = !s->without_icrc || s->need == RD_ENDS_NEED_ONE || are_ends(s) || are_same_sent(s);
 	qsort(s->offset_ns, s->found, sizeof(*s->offset_ns), by_value);
 	start->offset_ns = s->offset_ns[s->found / 2] * (s->of == RD_TAP_B ? 1 : -1);
-	return is_common(s) && (!s->without_icrc || s->need == RD_ENDS_NEED_ONE || are_ends(s));
+	start->undecided |= is_common(s) && !same;
+	return is_common(s) && same;
 }
 
 void rd_ends_search_close(struct rd_ends_search *s)

@@ -437,14 +437,25 @@ static __attribute__((noinline)) void time_jumps(struct rd_analysis *a, uint64_t
 	}
 }
 
+#define FINE_NS 1000U /* a clock's step may be smaller: it does not matter */
+
+/* The greatest common divisor of the times between frames, as far as they are coarse. */
+static __attribute__((noinline)) void clock_step(struct rd_analysis *a, uint64_t step)
+{
+	for (uint64_t rest; step; step = rest) {
+		rest = a->totals.step_ns % step;
+		a->totals.step_ns = step;
+	}
+}
+
 static inline void time_take(struct rd_analysis *a, uint64_t ns)
 {
 	uint64_t step = ns - a->ns;
 
 	if (step > WAITED_NS || !a->ns)
 		time_jumps(a, ns);
-	if (step - 1 < a->totals.step_ns - 1 && a->ns) /* 0 is none in both */
-		a->totals.step_ns = step;
+	if (a->totals.step_ns - 1 >= FINE_NS && a->ns && ns > a->ns) /* 0: none yet */
+		clock_step(a, step);
 	a->totals.last_ns = RD_MAX(a->totals.last_ns, ns);
 	a->ns = ns;
 }

@@ -29,7 +29,7 @@ static void cm_request(struct rd_analysis *a, struct flow *f, const struct rd_cm
 {
 	struct cm_request *r = request_of(a, f->id.src, f->id.dst, cm->local_id, f->id.network);
 
-	if (r && r->network == f->id.network) {
+	if (r && r->network == f->id.network && r->qpn == cm->qpn && r->psn == cm->psn) {
 		incident_add(&r->tries, 1, a->frame, a->ns);
 		return;
 	}

@@ -172,14 +172,14 @@ static uint64_t link_key(uint64_t k1, uint64_t k2, uint32_t network)
 	return rd_hash2(flow_network_key(k1, network), k2);
 }
 
-/* Applies a link to flows that exist. */
-static void link_apply(struct rd_analysis *a, const struct link_pair *l)
+/* Applies a link to flows that exist. `again`: of another connection than the last one there. */
+static void link_apply(struct rd_analysis *a, const struct link_pair *l, bool again)
 {
 	struct flow *f = flow_in(&a->flows, &(struct flow_key){l->k1, l->k2}, l->network);
 	struct flow *g = flow_in(&a->flows, &(struct flow_key){l->p1, l->p2}, l->peer_network);
 
 	if (f && f->req.started && l->psn <= 0xffffff &&
-		l->psn != f->req.first) { /* the QP was reused */
+		(again || l->psn != f->req.first)) { /* the QP was reused */
 		flow_incident(a, f, RD_INC_RESTART, 1);
 		flow_expect(f, l->psn);
 		responses_restart(f);
@@ -188,6 +188,8 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 	}
 	if (f)
 		f->pair.ack_timeout = l->made.ack_timeout;
+	if (f && again)
+		f->pair.cm_ended = false;
 	if (!f || !g || f == g || f->pair.peer == g)
 		return;
 	if (f->pair.peer)
@@ -199,14 +201,15 @@ static void link_apply(struct rd_analysis *a, const struct link_pair *l)
 
 void pair_link(struct rd_analysis *a, const struct link_pair *link)
 {
-	bool made;
+	bool made, again;
 	struct link_pair *to = bounded_take(
 		&a->links, link_key(link->k1, link->k2, link->network), (uint32_t)link->k2, &made);
 
 	if (!to)
 		return;
+	again = !made && to->made.frame != link->made.frame;
 	*to = *link;
-	link_apply(a, link);
+	link_apply(a, link, again);
 }
 
 const struct link_pair *pair_link_of(const struct rd_analysis *a, const struct flow *f)
@@ -245,7 +248,7 @@ void pair_new_flow(struct rd_analysis *a, struct flow *f)
 			flow_expect(f, l->psn);
 			f->req.start_known = true;
 		}
-		link_apply(a, l);
+		link_apply(a, l, false);
 	}
 	if (!f->pair.peer && f->id.sport && (f->id.transport == RD_RC || f->id.transport == RD_XRC))
 		pair_by_port(a, f);

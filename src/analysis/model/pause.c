@@ -125,7 +125,7 @@ void pause_take(struct rd_analysis *a, const struct rd_packet *p, const struct r
 	struct rd_pause pause;
 	struct sender *s;
 
-	if (!rd_packet_pause(p, &pause))
+	if (!rd_packet_pause(p, &pause) || !pause.enabled)
 		return;
 	s = sender_of(a, p, frame);
 	if (!s)

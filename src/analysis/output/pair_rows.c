@@ -86,14 +86,15 @@ void pair_row_put(struct grid *g, const struct rd_conversation *c, unsigned int 
 	grid_put(g, "%" PRIu64, naks(s));
 	for (size_t i = 0; i < RD_COUNT(events); i++)
 		grid_put(g, "%" PRIu64, rd_side_incident(s, events[i])->count);
-	grid_put(g, "%s", l->n ? rd_fmt_duration(number, l->p50) : "-");
-	grid_put(g, "%s", l->n ? rd_fmt_duration(number, l->p99) : "-");
+	/* Within a step of the clock it is not measured. */
+	grid_put(g, "%s", l->p50 ? rd_fmt_duration(number, l->p50) : "-");
+	grid_put(g, "%s", l->p99 ? rd_fmt_duration(number, l->p99) : "-");
 }
 
 void pair_row_note(struct grid *g, const struct rd_conversation *c, unsigned int side)
 {
 	const struct rd_side *s = &c->side[side];
-	const bool timed = rd_side_responses(s)->n;
+	const bool timed = rd_side_responses(s)->p99;
 	const bool has[] = {true, has_verb(s), s->traffic.frames, true,
 		rd_side_incident(s, RD_INC_RETRANSMITTED)->count, naks(s),
 		rd_side_incident(s, RD_INC_RNR)->count, rd_side_incident(s, RD_INC_CNP)->count,

@@ -157,8 +157,8 @@ static void put_path(struct grid *g, const struct rd_points *p, const struct rd_
 	grid_put(g, "%s", rd_fmt_count(number, n[RD_POINTS_PACKETS]));
 	grid_put(g, "%s", path->lost_known ? rd_fmt_count(number, n[RD_POINTS_LOST]) : "?");
 	grid_put(g, "%s", rd_fmt_count(number, n[RD_POINTS_RETRANSMITTED]));
-	grid_put(g, "%s", path->latency.n ? rd_fmt_duration(number, path->latency.p50) : "");
-	grid_put(g, "%s", path->latency.n ? rd_fmt_duration(number, path->latency.p99) : "");
+	grid_put(g, "%s", path->latency.p50 ? rd_fmt_duration(number, path->latency.p50) : "");
+	grid_put(g, "%s", path->latency.p99 ? rd_fmt_duration(number, path->latency.p99) : "");
 	grid_put(g, "%s",
 		n[RD_POINTS_PAUSES] ? rd_fmt_duration(number, n[RD_POINTS_PAUSED_NS]) : "0");
 }

@@ -436,6 +436,12 @@ static bool counters_differ(const struct look *l, struct rd_finding *f)
 		is_tunnel_unproven, "no frame in a tunnel has a valid ICRC", RD_LIKELY             \
 	}
 
+static bool may_be_ends(const struct look *l, struct rd_finding *f)
+{
+	f->evidence.count = l->r->n_files;
+	return l->a->config.may_be_ends && !l->nth;
+}
+
 const struct rule rules_of_capture[] = {
 	{"no-rdma", RD_SEV_NOTE, RD_CERTAIN, 0, no_rdma,
 		.meaning = "the wrong interface, a filter, an encrypted tunnel, or RDMA that "
@@ -476,6 +482,12 @@ const struct rule rules_of_capture[] = {
 		.next = "to see what happens between them: analyze with one file of each",
 		.doubts = {IF(may_have_moved,
 			"retransmissions through another port of a bond look the same")}},
+	{"may-be-ends", RD_SEV_WARNING, RD_POSSIBLE, 0, may_be_ends,
+		"the files may be captures of the same traffic at several points",
+		"many packets of one are in another, without checksums that tell; their times are "
+		"apart, so they were read as parts of one capture",
+		.meaning = "clocks of two hosts that are far apart; or PSNs that were used again",
+		.next = "if they are of two hosts: analyze --ends always A B; if not, each alone"},
 	{"foreign-udp", RD_SEV_NOTE, RD_LIKELY, 0, foreign, "frames to UDP port 4791 are not RoCE",
 		"{count frame}: no valid invariant CRC, and headers that no sender of RoCE writes",
 		.filter = "udp.dstport == 4791",

@@ -76,9 +76,14 @@ bool is_once(const struct look *l)
 #define COARSE_NS 100000U /* steps of a clock by which a timer may fire */
 
 /* Whether microseconds are less than the steps of the capture's clock. */
+bool is_clock_coarse(const struct rd_report *r)
+{
+	return !r->totals.step_ns || r->totals.step_ns > COARSE_NS;
+}
+
 bool has_coarse_clock(const struct look *l)
 {
-	return !l->r->totals.step_ns || l->r->totals.step_ns > COARSE_NS;
+	return is_clock_coarse(l->r);
 }
 
 bool is_shared(const struct look *l)
@@ -99,7 +104,7 @@ bool is_disordered(const struct look *l)
 	const struct rd_totals *t = &l->r->totals;
 
 	return t->backwards || t->moved || t->behind_ack || l->s->vlans_differ ||
-	       l->other->vlans_differ;
+	       l->other->vlans_differ || l->a->config.may_be_ends;
 }
 
 /* Some rounds may be copies, and some copies retransmissions. */

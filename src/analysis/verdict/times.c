@@ -138,6 +138,8 @@ void slow_judge(const struct rd_report *r, struct rd_slow *slow)
 		if (slow->sum.ns[k] > slow->sum.ns[slow->what])
 			slow->what = (enum rd_time)k;
 	slow->all_ns = time_sum(&slow->sum);
+	if (is_clock_coarse(r) && r->totals.step_ns * r->totals.rdma_frames > slow->all_ns)
+		slow->all_ns = 0; /* most frames have the time of the one before */
 	if (!slow->all_ns)
 		return;
 	slow->share = (double)slow->sum.ns[slow->what] / (double)slow->all_ns;
