@@ -453,7 +453,7 @@ void flow_expect(struct flow *f, uint32_t psn)
 	f->req.message_bytes = MESSAGE_UNSIZED;
 	f->req.late_n = f->ack.waiting_n = 0;
 	f->ack.rnr_frame = f->ack.nak_frame = 0;
-	f->ack.gap_open = f->round.straggler = false;
+	f->ack.gap_open = f->ack.ended = f->round.straggler = false;
 	f->round.attempts = 0;
 	f->ack.open_since_ns = 0;
 	if (f->trouble) {

@@ -188,7 +188,8 @@ void nak_take(struct rd_analysis *a, struct flow *f, struct flow *r, const struc
 	a->point->nak++;
 	if (value == 0) {
 		nak_sequence(a, f, r, p->psn);
-	} else if (r && !r->ack.end_nak) {
+	} else if (r && !r->ack.ended) {
+		r->ack.ended = true;
 		r->ack.end_nak = (uint8_t)(value + 1);
 		r->ack.end_frame = a->frame;
 		r->ack.end_ns = a->ns;

@@ -78,7 +78,7 @@ static inline void shortest(uint32_t *least, uint64_t from, uint64_t to)
 static inline void responded(const struct rd_analysis *a, struct flow *r)
 {
 	r->round.attempts = 0;
-	if (!r->ack.end_nak)
+	if (!r->ack.ended)
 		r->ack.end_frame = a->frame;
 }
 

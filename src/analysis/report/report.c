@@ -89,7 +89,7 @@ static void fill_ending(struct rd_side *s, const struct flow *f, uint64_t end)
 	s->end.frame = f->ack.end_frame;
 	s->end.ns = f->traffic.last_ns;
 	s->end.lacks = f->trouble && f->trouble->seen.n_holes;
-	if (f->ack.end_nak) {
+	if (f->ack.ended) {
 		s->end.how = RD_ENDING_REMOTE_ERROR;
 		s->end.ns = f->ack.end_ns;
 	} else if (f->ack.rnr_frame && quiet > wait) {
