@@ -3,11 +3,10 @@
 #include "discovery.h"
 #include "netlink/netlink.h"
 #include "sysfs.h"
+#include <limits.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <strings.h>
-
-#define PORT_MAX 255
 
 /* A list for a message; if it does not fit, it ends in "...". */
 struct words {
@@ -159,7 +158,7 @@ static unsigned int split_port(char *name)
 	char *colon = strrchr(name, ':');
 	uint64_t num;
 
-	if (!colon || rd_parse_u64(colon + 1, 1, PORT_MAX, &num))
+	if (!colon || rd_parse_u64(colon + 1, 1, UINT_MAX, &num))
 		return 0;
 	*colon = '\0';
 	return (unsigned int)num;
@@ -268,8 +267,12 @@ int rd_devices_one(const struct rd_devices *devices, const char *name,
 		return rd_fail(err, RD_CLASS_USAGE, 0, "name one of them",
 			"there are %zu RDMA devices: %s", devices->n, there.text);
 	}
-	if (name && find(devices, name, clean, &match, &behind, err))
-		return -1;
+	if (name) {
+		if (find(devices, name, clean, &match, &behind, err))
+			return -1;
+		if (behind && !port_by_num(match.device, behind))
+			return fail_port(match.device, behind, err);
+	}
 	*device = match.device;
 	return 0;
 }

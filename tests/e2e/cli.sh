@@ -102,6 +102,7 @@ done <<'LIST'
 1|info|name one of them
 0|info mlx5_1|port 1 is down
 2|info mlx5_7|no device or netdev 'mlx5_7'
+2|info mlx5_0:256|mlx5_0 has no port 256: it has port 1
 0|events --help|duration:SECONDS
 1|record --latency|^rdmadump record: option '--latency' requires an argument; see 'rdmadump record --help'$
 1|-qw|^rdmadump: option '-w' requires an argument; see 'rdmadump --help'$
