@@ -260,11 +260,12 @@ balance "a FIFO that floods"
 
 # --- the system clock is set -----------------------------------------------------------------------
 
+tool make "$tmp/long.pcap" 100000 1 >/dev/null # frames for minutes: there are some about each trigger on a busy machine, too
 # set_clock KEY WAY: timestamps of frames do not follow it, and neither may the times of triggers
 set_clock() {
 	local key=$1 way=$2 i
 	rm -f "$tmp/set"
-	live --clock "realtime,truth=$tmp/truth,$key=$tmp/set" --pcap "$tmp/in.pcap" --rate 500 -- --whole-frames \
+	live --clock "realtime,truth=$tmp/truth,$key=$tmp/set" --pcap "$tmp/long.pcap" --rate 500 -- --whole-frames \
 		--no-analysis --pre 400ms --post 20ms --trigger 'stall>1h' -D
 	for i in 1 2 3; do
 		# More than --pre since the file before
