@@ -221,12 +221,17 @@ TEST(domain)
 	char *to;
 
 	rd_redact_name(r, RD_REDACT_HOST, "lab.example", 11);
+	rd_redact_name(r, RD_REDACT_HOST, "ab.de", 5);
+	/* No domains: a host, a person. */
+	rd_redact_name(r, RD_REDACT_HOST, "site7site", 9);
+	rd_redact_name(r, RD_REDACT_USER, "pat.smith", 9);
 	to = both(r, "nfs3.lab.example:/x, db.LAB.example. NFS3! nfs30 db; nfs3.lab.examples "
-		     "/r-nfs3 ib0.lab.example ib0");
-	for (char *c = to; (c = strstr(c, "host-")); c += 5)
-		memmove(c + 5, c + 13, strlen(c + 13) + 1);
-	assert_string_equal(
-		to, "host-:/x, host-. host-! nfs30 db; host-.host-s /r-host- host- ib0");
+		     "/r-nfs3 ib0.lab.example ib0 nfs.ab.de d.site7site d.pat.smith");
+	for (char *c = to; (c = strchr(c, '-')); c++)
+		if (c[1] != 'h')
+			memmove(c + 1, c + 9, strlen(c + 9) + 1);
+	assert_string_equal(to, "host-:/x, host-. host-! nfs30 db; host-.host-s /r-host- host- ib0 "
+				"host- d.host- d.user-");
 	free(to);
 	rd_redact_free(r);
 }
