@@ -434,7 +434,7 @@ struct rd_totals {
 	uint64_t foreign;	   /* to UDP port 4791, but not RoCE; in other_frames */
 	uint64_t truncated;	   /* frames shorter in the file than on the wire */
 	uint64_t backwards;	   /* timestamps earlier than the one before */
-	uint64_t step_ns; /* of the clock, as the times show it, if above 1 us; 0: none differ */
+	uint64_t step_ns; /* of the clock, about, as times show it, if above 1 us; 0: none differ */
 	uint64_t qps;
 	/* Frames of QPs over the limit. Such QPs are not tracked, so their number is unknown. */
 	uint64_t frames_left_out;

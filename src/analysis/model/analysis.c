@@ -437,15 +437,28 @@ static __attribute__((noinline)) void time_jumps(struct rd_analysis *a, uint64_t
 	}
 }
 
-#define FINE_NS 1000U /* a clock's step may be smaller: it does not matter */
+#define FINE_NS	   1000U /* a clock's step may be smaller: it does not matter */
+#define ADJUSTED   16	 /* a step's part by which multiples of it may differ */
+#define STEPS_MOST 256	 /* in more steps, adjustments add up to more than that */
 
-/* The greatest common divisor of the times between frames, as far as they are coarse. */
-static __attribute__((noinline)) void clock_step(struct rd_analysis *a, uint64_t step)
+/*
+ * The greatest common divisor of the times between frames, about: whoever sets a clock's rate makes
+ * its steps unequal.
+ */
+static __attribute__((noinline)) void clock_step(struct rd_analysis *a, uint64_t longer)
 {
-	for (uint64_t rest; step; step = rest) {
-		rest = a->totals.step_ns % step;
-		a->totals.step_ns = step;
+	uint64_t step = a->totals.step_ns, rest;
+
+	if (!step || longer < step) {
+		rest = step;
+		step = longer;
+		longer = rest;
 	}
+	while (longer / step < STEPS_MOST && (rest = longer % step) > step / ADJUSTED) {
+		longer = step;
+		step = rest;
+	}
+	a->totals.step_ns = step;
 }
 
 static inline void time_take(struct rd_analysis *a, uint64_t ns)
