@@ -70,12 +70,14 @@ refused "--ends always, nothing in common" 2 "have no packets in common; " --end
 declare -A cut=([57_router_loss]=58 [15_ipv6]=78) ahead=([a]=0 [b]=3600)
 for name in "${!cut[@]}"; do
 	for end in a b; do
-		zstd -dcq "$TEST_DATA/roce/$name/$end.pcap.zst" | editcap -F nsecpcap -s "${cut[$name]}" -t "${ahead[$end]}" - "$tmp/far.$end.pcap"
+		zstd -dcq "$TEST_DATA/roce/$name/$end.pcap.zst" | editcap -F nsecpcap -s "${cut[$name]}" -t "${ahead[$end]}" - "$tmp/far.$name.$end.pcap"
 	done
-	an --json "$tmp"/far.[ab].pcap 2>"$tmp/log" | jq -c '[has("ends"), ([.findings[]? | select(.severity == "problem" and .certainty != "possible")] | length),
+	an --json "$tmp/far.$name".[ab].pcap 2>"$tmp/log" | jq -c '[has("ends"), ([.findings[]? | select(.severity == "problem" and .certainty != "possible")] | length),
 		([.findings[]? | select(.rule == "may-be-ends")] | length)]' >"$tmp/far.$name"
 done
-is "clocks an hour apart" "$(cat "$tmp"/far.57*) $(cat "$tmp"/far.15*)" "[true,0,0] [false,0,1]"
+is "clocks an hour apart" "$(cat "$tmp/far.57_router_loss") $(cat "$tmp/far.15_ipv6")" "[true,0,0] [false,0,1]"
+an --json "$tmp"/far.57*.pcap "$tmp"/far.15*.a.pcap 2>"$tmp/log" | jq '.pairs | length' >"$tmp/far"
+is "... beside a third capture" "$(cat "$tmp/far")" 1
 
 # Captures at three points, not copies of a mirror port; at the third one, headers only and another clock
 editcap -F nsecpcap -t 3600 -s 96 "$tmp/b.pcap" "$tmp/third.pcap"

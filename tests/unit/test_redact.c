@@ -102,7 +102,7 @@ TEST(forms)
 		"version 1.3.30.0, firmware_version: 1.68.0.2, but <1.3.31.7> and server "
 		"<10.3.30.0>",
 		"mail <jdoe@acme.co.uk>, <x_y+z@a.example>. getty@tty1.service a@b.7 a@b @c.de "
-		"d@.ef",
+		"d@.ef root@node a@b.c",
 		"{\"by\": \"\\n<jdoe@acme.com>\\n\", \"jdoe@acme.example\": 1}",
 	};
 

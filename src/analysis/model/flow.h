@@ -190,8 +190,8 @@ struct flow_acks {
 	uint32_t una; /* first PSN that is not acknowledged; valid if acked */
 	bool acked;
 	bool gap_open;	 /* a READ response is missing: the requester drops those after it */
-	uint8_t end_nak; /* value of the last NAK that ended the QP, + 1; 0: none */
-	bool ended;	 /* it did, and no other connection has begun since */
+	bool ended;	 /* a NAK ended the QP, and no other connection has begun since */
+	bool ever_ended; /* ... or a connection before */
 	bool refused;	 /* that NAK is for an open request: packets sent now are not accepted */
 	bool idle;	 /* no request is open: all are acknowledged, or none was sent */
 	uint8_t waiting_at, waiting_n, waiting_capacity;

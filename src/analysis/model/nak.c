@@ -189,8 +189,7 @@ void nak_take(struct rd_analysis *a, struct flow *f, struct flow *r, const struc
 	if (value == 0) {
 		nak_sequence(a, f, r, p->psn);
 	} else if (r && !r->ack.ended) {
-		r->ack.ended = true;
-		r->ack.end_nak = (uint8_t)(value + 1);
+		r->ack.ended = r->ack.ever_ended = true;
 		r->ack.end_frame = a->frame;
 		r->ack.end_ns = a->ns;
 		r->ack.open_since_ns = 0;

@@ -121,7 +121,7 @@ bool refused_needs_no_receive(const struct rd_analysis *a, const struct flow *r,
 
 bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct flow *r)
 {
-	for (size_t i = 0; r->ack.end_nak && i < a->refused.n; i++)
+	for (size_t i = 0; r->ack.ever_ended && i < a->refused.n; i++)
 		if (a->refused.request[i].flow == r) {
 			s->refusal = malloc(sizeof(*s->refusal));
 			if (s->refusal)
