@@ -75,7 +75,7 @@ struct prints {
 	unsigned int file; /* that is read */
 	size_t mask;	   /* slots - 1 */
 	struct print *slots;
-	struct common_route recent[RECENT];
+	struct common_path recent[RECENT];
 	bool out_of_memory;
 };
 
@@ -97,19 +97,19 @@ static bool take_sample(void *ctx, enum rd_link link, const struct rd_frame *fra
 
 int common_order(const void *x, const void *y)
 {
-	const struct common_route *a = x, *b = y;
+	const struct common_path *a = x, *b = y;
 
 	return rd_ends_address_order(&a->low, &b->low) ?: rd_ends_address_order(&a->high, &b->high);
 }
 
-struct common_route common_route(const struct rd_ends_packet *p)
+struct common_path common_path(const struct rd_ends_packet *p)
 {
 	const bool up = rd_ends_address_order(&p->from, &p->to) < 0;
 
-	return (struct common_route){up ? p->from : p->to, up ? p->to : p->from};
+	return (struct common_path){up ? p->from : p->to, up ? p->to : p->from};
 }
 
-static void sort_routes(struct common_routes *r)
+static void sort_paths(struct common_paths *r)
 {
 	size_t to = 0;
 
@@ -121,36 +121,36 @@ static void sort_routes(struct common_routes *r)
 	r->n = to;
 }
 
-static bool add_route(struct prints *p, const struct common_route *route)
+static bool add_path(struct prints *p, const struct common_path *path)
 {
-	struct common_routes *r = &p->common->files[p->file].routes;
-	struct common_route *added;
+	struct common_paths *r = &p->common->files[p->file].paths;
+	struct common_path *added;
 
 	if (r->n == (size_t)2 * ROUTES) {
-		sort_routes(r);
+		sort_paths(r);
 		p->common->incomplete |= r->n > ROUTES;
 	}
 	added = p->common->incomplete ? NULL : rd_append(&r->list, r->n, sizeof(*added));
 	if (!added)
 		return p->common->incomplete;
-	*added = *route;
+	*added = *path;
 	r->n++;
 	return true;
 }
 
 /* Most packets follow another one between the same addresses. */
-static void note_route(struct prints *p, const struct rd_ends_packet *of)
+static void note_path(struct prints *p, const struct rd_ends_packet *of)
 {
-	const struct common_route route = common_route(of);
+	const struct common_path path = common_path(of);
 	const uint64_t place =
-		(route.low.word[0] + route.low.word[1]) * UINT64_C(0x9e3779b97f4a7c15) +
-		route.high.word[0] + route.high.word[1];
-	struct common_route *recent = &p->recent[place * UINT64_C(0x9e3779b97f4a7c15) >> 52];
+		(path.low.word[0] + path.low.word[1]) * UINT64_C(0x9e3779b97f4a7c15) +
+		path.high.word[0] + path.high.word[1];
+	struct common_path *recent = &p->recent[place * UINT64_C(0x9e3779b97f4a7c15) >> 52];
 
-	if (common_order(recent, &route) == 0)
+	if (common_order(recent, &path) == 0)
 		return;
-	*recent = route;
-	p->out_of_memory |= !add_route(p, &route);
+	*recent = path;
+	p->out_of_memory |= !add_path(p, &path);
 }
 
 static bool find(void *ctx, enum rd_link link, const struct rd_frame *frame)
@@ -165,7 +165,7 @@ static bool find(void *ctx, enum rd_link link, const struct rd_frame *frame)
 		f->last_ns = frame->ts_ns;
 	if (!rd_ends_packet(link, frame, &of))
 		return true;
-	note_route(p, &of);
+	note_path(p, &of);
 	for (size_t i = (size_t)of.bytes & p->mask; p->slots[i].bytes; i = (i + 1) & p->mask) {
 		struct print *print = &p->slots[i];
 
@@ -189,7 +189,7 @@ static int read_all(struct prints *p, char *const *files, struct rd_error *err)
 		memset(p->recent, 0, sizeof(p->recent));
 		ret = analyze_walk(&files[p->file], 1,
 			&(struct analyze_walker){find, p, NULL, &c->files[p->file].adapter}, err);
-		sort_routes(&c->files[p->file].routes);
+		sort_paths(&c->files[p->file].paths);
 	}
 	return ret;
 }
@@ -224,7 +224,7 @@ int common_find(struct common *c, char *const *files, unsigned int n, struct rd_
 void common_free(struct common *c)
 {
 	for (unsigned int i = 0; i < c->n && c->files; i++)
-		free(c->files[i].routes.list);
+		free(c->files[i].paths.list);
 	free(c->files);
 	free(c->found);
 }

@@ -15,8 +15,8 @@
 #define BLOCK	   16 /* packets */
 #define BLOCK_SIZE (BLOCK * sizeof(struct rd_ends_packet))
 
-struct kept_route {
-	struct common_route between;
+struct kept_path {
+	struct common_path between;
 	uint64_t n;    /* packets */
 	bool compared; /* by any pair: else they are counted only */
 	uint32_t *blocks;
@@ -25,7 +25,7 @@ struct kept_route {
 
 struct kept_point {
 	struct rd_ends_capture capture;
-	struct kept_route *routes; /* sorted */
+	struct kept_path *paths; /* sorted */
 	size_t n;
 };
 
@@ -49,13 +49,13 @@ struct writing {
 struct taking {
 	struct kept *k;
 	struct kept_point *to;
-	struct kept_route *last;
+	struct kept_path *last;
 	struct rd_ends_search *sampler[2];
 	int error; /* number; 0: none */
 };
 
 /* 0, or the error number. */
-static int write_block(const struct kept *k, const struct kept_route *r)
+static int write_block(const struct kept *k, const struct kept_path *r)
 {
 	const size_t size = ((r->n - 1) % BLOCK + 1) * sizeof(*r->filled);
 	const off_t at = (off_t)(r->blocks[(r->n - 1) / BLOCK] * BLOCK_SIZE);
@@ -66,7 +66,7 @@ static int write_block(const struct kept *k, const struct kept_route *r)
 	return written == (ssize_t)size ? 0 : ENOSPC;
 }
 
-static int keep(struct kept *k, struct kept_route *r, const struct rd_ends_packet *packet)
+static int keep(struct kept *k, struct kept_path *r, const struct rd_ends_packet *packet)
 {
 	const size_t at = r->n % BLOCK;
 	uint32_t *added;
@@ -91,7 +91,7 @@ static bool take(void *ctx, enum rd_link link, const struct rd_frame *frame)
 	struct taking *t = ctx;
 	struct rd_ends_capture *c = &t->to->capture;
 	struct rd_ends_packet packet;
-	struct common_route between;
+	struct common_path between;
 
 	if (!c->clock.frames || (int64_t)frame->ts_ns > (int64_t)c->latest_ns)
 		c->latest_ns = frame->ts_ns;
@@ -102,10 +102,9 @@ static bool take(void *ctx, enum rd_link link, const struct rd_frame *frame)
 	packet.latest_ns = c->latest_ns;
 	c->packets++;
 	rd_ends_sample_add(t->sampler, &c->sample, &packet);
-	between = common_route(&packet);
+	between = common_path(&packet);
 	if (!t->last || common_order(&between, t->last) != 0)
-		t->last =
-			bsearch(&between, t->to->routes, t->to->n, sizeof(*t->last), common_order);
+		t->last = bsearch(&between, t->to->paths, t->to->n, sizeof(*t->last), common_order);
 	if (!t->last)
 		t->error = ESTALE; /* it has other packets than before */
 	else if (t->last->compared)
@@ -115,32 +114,32 @@ static bool take(void *ctx, enum rd_link link, const struct rd_frame *frame)
 	return !t->error;
 }
 
-/* The routes of all files of a point, and which of them its pairs compare. False: no memory. */
-static bool list_routes(const struct writing *w, unsigned int point, struct kept_point *to)
+/* The paths of all files of a point, and which of them its pairs compare. False: no memory. */
+static bool list_paths(const struct writing *w, unsigned int point, struct kept_point *to)
 {
 	size_t n = 0;
 
 	for (unsigned int i = 0; i < w->c->n; i++)
-		for (size_t k = 0; k < w->c->files[i].routes.n && w->of_point[i] == point; k++) {
-			struct kept_route *added = rd_append(&to->routes, n, sizeof(*added));
+		for (size_t k = 0; k < w->c->files[i].paths.n && w->of_point[i] == point; k++) {
+			struct kept_path *added = rd_append(&to->paths, n, sizeof(*added));
 
 			if (!added)
 				return false;
-			added->between = w->c->files[i].routes.list[k];
+			added->between = w->c->files[i].paths.list[k];
 			n++;
 		}
-	qsort(to->routes, n, sizeof(*to->routes), common_order);
+	qsort(to->paths, n, sizeof(*to->paths), common_order);
 	for (size_t i = 0; i < n; i++)
-		if (!i || common_order(&to->routes[i], &to->routes[to->n - 1]) != 0)
-			to->routes[to->n++] = to->routes[i];
+		if (!i || common_order(&to->paths[i], &to->paths[to->n - 1]) != 0)
+			to->paths[to->n++] = to->paths[i];
 	for (unsigned int i = 0; i < w->p->n_pairs; i++) {
 		const struct analyze_pair *pair = &w->p->pairs[i];
 
 		if (pair->number[RD_TAP_A] != point && pair->number[RD_TAP_B] != point)
 			continue;
 		for (size_t k = 0; k < to->n; k++)
-			to->routes[k].compared |= rd_ends_known(&pair->start,
-				&to->routes[k].between.low, &to->routes[k].between.high);
+			to->paths[k].compared |= rd_ends_known(&pair->start,
+				&to->paths[k].between.low, &to->paths[k].between.high);
 	}
 	return true;
 }
@@ -156,12 +155,12 @@ static int write_point(void *ctx, unsigned int i, struct rd_error *err)
 
 	for (int bare = 0; bare < 2; bare++)
 		t.sampler[bare] = rd_ends_search_open(RD_TAP_A, RD_ENDS_NEED_PATH, NULL);
-	if (!t.sampler[0] || !t.sampler[1] || !list_routes(w, i, to))
+	if (!t.sampler[0] || !t.sampler[1] || !list_paths(w, i, to))
 		t.error = ENOMEM;
 	else
 		ret = analyze_walk(point->files, point->n, &walker, err);
 	for (size_t k = 0; k < to->n; k++) {
-		struct kept_route *r = &to->routes[k];
+		struct kept_path *r = &to->paths[k];
 
 		if (!t.error && r->filled && r->n % BLOCK)
 			t.error = write_block(w->k, r);
@@ -217,8 +216,8 @@ void kept_free(struct kept *k)
 		return;
 	for (unsigned int i = 0; i < k->n; i++) {
 		for (size_t r = 0; r < k->points[i].n; r++)
-			free(k->points[i].routes[r].blocks);
-		free(k->points[i].routes);
+			free(k->points[i].paths[r].blocks);
+		free(k->points[i].paths);
 	}
 	if (k->fd >= 0)
 		close(k->fd);
@@ -229,7 +228,7 @@ void kept_free(struct kept *k)
 /* --- reading ---------------------------------------------------------------------------------- */
 
 struct head {
-	const struct kept_route *of;
+	const struct kept_path *of;
 	uint64_t at;
 	struct rd_ends_packet block[BLOCK];
 };
@@ -275,8 +274,8 @@ const struct rd_ends_capture *kept_capture(const struct analyze_pair *pair, enum
 	return &pair->kept->points[pair->number[tap]].capture;
 }
 
-/* Whether this pair compares the packets of a route. */
-static bool is_compared(const struct analyze_pair *pair, const struct kept_route *r)
+/* Whether this pair compares the packets of a path. */
+static bool is_compared(const struct analyze_pair *pair, const struct kept_path *r)
 {
 	return rd_ends_known(&pair->start, &r->between.low, &r->between.high);
 }
@@ -287,7 +286,7 @@ uint64_t kept_packets(const struct analyze_pair *pair, enum rd_tap tap)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < point->n; i++)
-		n += is_compared(pair, &point->routes[i]) ? point->routes[i].n : 0;
+		n += is_compared(pair, &point->paths[i]) ? point->paths[i].n : 0;
 	return n;
 }
 
@@ -299,7 +298,7 @@ struct kept_reader *kept_open(
 	size_t n = 0;
 
 	for (size_t i = 0; i < point->n; i++)
-		n += is_compared(pair, &point->routes[i]);
+		n += is_compared(pair, &point->paths[i]);
 	if (r) {
 		r->k = pair->kept;
 		r->heap = calloc(n, sizeof(*r->heap));
@@ -311,8 +310,8 @@ struct kept_reader *kept_open(
 		return NULL;
 	}
 	for (size_t i = 0; i < point->n; i++)
-		if (is_compared(pair, &point->routes[i])) {
-			r->heads[r->n].of = &point->routes[i];
+		if (is_compared(pair, &point->paths[i])) {
+			r->heads[r->n].of = &point->paths[i];
 			r->heap[r->n] = &r->heads[r->n];
 			read_block(r, r->heap[r->n++]);
 		}

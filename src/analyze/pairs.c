@@ -92,12 +92,12 @@ static bool add_address(struct rd_ends_start *s, const struct rd_ends_address *a
 	return true;
 }
 
-/* The addresses of all routes that both files have. False if out of memory. */
+/* The addresses of all paths that both files have. False if out of memory. */
 static bool add_common(
-	struct rd_ends_start *s, const struct common_routes *a, const struct common_routes *b)
+	struct rd_ends_start *s, const struct common_paths *a, const struct common_paths *b)
 {
 	for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
-		const struct common_route *x = &a->list[i], *y = &b->list[k];
+		const struct common_path *x = &a->list[i], *y = &b->list[k];
 		const int order = common_order(x, y);
 
 		if (!order && (!add_address(s, &x->low) || !add_address(s, &x->high)))
@@ -190,8 +190,8 @@ static bool find_addresses(const struct grid *g, struct analyze_points *p)
 			const unsigned int pair = *pair_of(g, i, k);
 
 			if (g->of_point[i] != g->of_point[k] && pair &&
-				!add_common(&p->pairs[pair - 1].start, &g->c->files[i].routes,
-					&g->c->files[k].routes))
+				!add_common(&p->pairs[pair - 1].start, &g->c->files[i].paths,
+					&g->c->files[k].paths))
 				return false;
 		}
 	for (unsigned int i = 0; i < p->n_pairs; i++)

@@ -19,13 +19,13 @@ int analyze_walk(
 	char *const *files, unsigned int n, const struct analyze_walker *w, struct rd_error *err);
 
 /* Two addresses with packets between them, in any direction. */
-struct common_route {
+struct common_path {
 	struct rd_ends_address low, high;
 };
 
 /* Sorted, each once. */
-struct common_routes {
-	struct common_route *list;
+struct common_paths {
+	struct common_path *list;
 	size_t n;
 };
 
@@ -35,9 +35,9 @@ struct common {
 		uint64_t frames, first_ns, last_ns;
 		uint64_t adapter;    /* its node GUID; 0: unknown */
 		unsigned int sample; /* how many of its first packets were searched */
-		struct common_routes routes;
+		struct common_paths paths;
 	} * files;
-	bool incomplete;     /* the routes: a file has too many */
+	bool incomplete;     /* the paths: a file has too many */
 	unsigned int *found; /* [a * n + b]: how many of those of a are in b, too */
 };
 
@@ -47,8 +47,8 @@ void common_free(struct common *c);
 /* Whether two files have any packet in common, or so many that both are of the same traffic. */
 bool common_any(const struct common *c, unsigned int a, unsigned int b);
 bool common_most(const struct common *c, unsigned int a, unsigned int b);
-int common_order(const void *x, const void *y); /* of two routes */
-struct common_route common_route(const struct rd_ends_packet *p);
+int common_order(const void *x, const void *y); /* of two paths */
+struct common_path common_path(const struct rd_ends_packet *p);
 
 /* --- packets of many pairs (kept.c) ----------------------------------------------------------- */
 

@@ -23,7 +23,7 @@ struct iface_count {
 };
 
 /* The mapping of one of the reader's interfaces to one of this source. */
-struct route {
+struct iface_map {
 	uint16_t to;	/* index of this source's interface */
 	bool announced; /* false: its next frame gets a comment about its interface */
 	bool fits;	/* whether its frames have this source's link type */
@@ -39,15 +39,15 @@ struct file {
 	bool all_links; /* interfaces are the reader's */
 	struct rd_iface *ifaces;
 	struct iface_count *counts; /* same index as ifaces */
-	struct route *routes;	    /* by the index of the reader's interface */
-	unsigned int n_routes;
+	struct iface_map *maps;	    /* by the index of the reader's interface */
+	unsigned int n_maps;
 	uint64_t noted; /* bit i: notes[i] belongs to frame i of the batch */
 	struct rd_note notes[RD_BATCH];
 	char arrival[RD_NOTE_MAX]; /* a comment about the interface, before that of the frame */
 	uint64_t left_out, shortened;
 	rd_facts_fn *facts;
 	void *facts_ctx;
-	struct rd_facts early; /* facts read before the routes existed */
+	struct rd_facts early; /* facts read before the maps existed */
 };
 
 _Static_assert(RD_BATCH <= 64, "one bit per frame of a batch");
@@ -76,26 +76,26 @@ static bool same_iface(const struct rd_iface *a, const struct rd_iface *b)
  * later (in another section) is mapped to an equal one, else to one of equal name, else to the
  * first one; in the last case its first frame gets a comment.
  */
-static struct route find_route(const struct file *f, const struct rd_iface *iface)
+static struct iface_map find_map(const struct file *f, const struct rd_iface *iface)
 {
 	bool fits = same_link(iface, &f->src.iface);
 
 	for (unsigned int i = 0; i < f->src.n_ifaces; i++)
 		if (same_iface(&f->ifaces[i], iface))
-			return (struct route){(uint16_t)i, true, fits};
+			return (struct iface_map){(uint16_t)i, true, fits};
 	for (unsigned int i = 0; i < f->src.n_ifaces; i++)
 		if (same_text(f->ifaces[i].name, iface->name))
-			return (struct route){(uint16_t)i, true, fits};
-	return (struct route){0, false, fits};
+			return (struct iface_map){(uint16_t)i, true, fits};
+	return (struct iface_map){0, false, fits};
 }
 
-static bool routes_grow(struct file *f, unsigned int n)
+static bool maps_grow(struct file *f, unsigned int n)
 {
-	struct route *routes = reallocarray(f->routes, n, sizeof(*routes));
+	struct iface_map *maps = reallocarray(f->maps, n, sizeof(*maps));
 
-	if (!routes)
+	if (!maps)
 		return false;
-	f->routes = routes;
+	f->maps = maps;
 	return true;
 }
 
@@ -106,17 +106,17 @@ static int ifaces_update(struct file *f, struct rd_error *err)
 	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n);
 	struct iface_count *counts;
 
-	if (n > f->n_routes) {
+	if (n > f->n_maps) {
 		counts = reallocarray(f->counts, n, sizeof(*counts));
 		if (counts)
 			f->counts = counts;
-		if (!counts || !routes_grow(f, n))
+		if (!counts || !maps_grow(f, n))
 			return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL,
 				"'%s': cannot continue reading", stream_name(f->stream));
 	}
-	for (; f->n_routes < n; f->n_routes++) {
-		f->counts[f->n_routes] = (struct iface_count){0};
-		f->routes[f->n_routes] = (struct route){(uint16_t)f->n_routes, true, true};
+	for (; f->n_maps < n; f->n_maps++) {
+		f->counts[f->n_maps] = (struct iface_count){0};
+		f->maps[f->n_maps] = (struct iface_map){(uint16_t)f->n_maps, true, true};
 	}
 	f->src.ifaces = theirs;
 	f->src.n_ifaces = n;
@@ -124,21 +124,21 @@ static int ifaces_update(struct file *f, struct rd_error *err)
 	return 0;
 }
 
-/* Adds routes for interfaces that the reader has found since. */
-static int routes_update(struct file *f, struct rd_error *err)
+/* Adds maps for interfaces that the reader has found since. */
+static int maps_update(struct file *f, struct rd_error *err)
 {
 	unsigned int n;
 	const struct rd_iface *theirs = rd_reader_ifaces(f->reader, &n);
 
 	if (f->all_links && n)
 		return ifaces_update(f, err);
-	if (n == f->n_routes)
+	if (n == f->n_maps)
 		return 0;
-	if (!routes_grow(f, n))
+	if (!maps_grow(f, n))
 		return rd_fail(err, RD_CLASS_PARTIAL, ENOMEM, NULL, "'%s': cannot continue reading",
 			stream_name(f->stream));
-	for (; f->n_routes < n; f->n_routes++)
-		f->routes[f->n_routes] = find_route(f, &theirs[f->n_routes]);
+	for (; f->n_maps < n; f->n_maps++)
+		f->maps[f->n_maps] = find_map(f, &theirs[f->n_maps]);
 	return 0;
 }
 
@@ -168,7 +168,7 @@ static int take_ifaces(struct file *f, struct rd_error *err)
 		theirs = model = &no_iface;
 	f->ifaces = calloc(n ? n : 1, sizeof(*f->ifaces));
 	f->counts = calloc(n ? n : 1, sizeof(*f->counts));
-	if (!f->ifaces || !f->counts || !routes_grow(f, n ? n : 1))
+	if (!f->ifaces || !f->counts || !maps_grow(f, n ? n : 1))
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot open '%s'",
 			stream_name(f->stream));
 	if (f->all_links && n)
@@ -176,9 +176,9 @@ static int take_ifaces(struct file *f, struct rd_error *err)
 	for (unsigned int i = 0; i < (n ? n : 1) && ours < RD_SOURCE_IFACES; i++) {
 		bool fits = same_link(&theirs[i], model);
 
-		f->n_routes = n ? i + 1 : 0;
-		f->routes[i] =
-			fits ? (struct route){(uint16_t)ours, true, true} : (struct route){0};
+		f->n_maps = n ? i + 1 : 0;
+		f->maps[i] = fits ? (struct iface_map){(uint16_t)ours, true, true}
+				  : (struct iface_map){0};
 		if (fits)
 			f->ifaces[ours++] = theirs[i];
 	}
@@ -190,7 +190,7 @@ static int take_ifaces(struct file *f, struct rd_error *err)
 	f->src.iface = f->ifaces[0];
 	f->src.ifaces = f->ifaces;
 	f->src.n_ifaces = ours;
-	return routes_update(f, err);
+	return maps_update(f, err);
 }
 
 /* --- facts ------------------------------------------------------------------------------ */
@@ -204,11 +204,11 @@ static void pass_on(
 	struct rd_facts moved = {0};
 
 	/* Facts about an interface whose frames are omitted are omitted too. */
-	if (from >= f->n_routes || (!f->all_links && !same_link(&theirs[from], &f->src.iface)))
+	if (from >= f->n_maps || (!f->all_links && !same_link(&theirs[from], &f->src.iface)))
 		return;
-	if (f->routes[from].to == said)
+	if (f->maps[from].to == said)
 		f->facts(f->facts_ctx, fact->json, fact->len);
-	else if (rd_facts_add_moved(&moved, fact->json, fact->len, f->routes[from].to) == 0)
+	else if (rd_facts_add_moved(&moved, fact->json, fact->len, f->maps[from].to) == 0)
 		f->facts(f->facts_ctx, moved.fact[0].json, moved.fact[0].len);
 	rd_facts_free(&moved);
 }
@@ -224,7 +224,7 @@ static void on_facts(void *ctx, const char *json, size_t len)
 		return;
 	if (!f->ifaces)
 		rd_facts_add_moved(&f->early, json, len, (unsigned int)from);
-	else if (routes_update(f, NULL) == 0)
+	else if (maps_update(f, NULL) == 0)
 		pass_on(f, &fact, (unsigned int)said, (unsigned int)from);
 }
 
@@ -257,17 +257,17 @@ static void announce(struct file *f, const struct rd_iface *from, struct rd_note
 
 /* Frame i of the reader's batch is frame `to` of this source: copies its note. */
 static void take_note(struct file *f, unsigned int i, unsigned int to, struct iface_count *count,
-	const struct rd_iface *from, struct route *route)
+	const struct rd_iface *from, struct iface_map *map)
 {
 	struct rd_note *note = &f->notes[to];
 
 	*note = (struct rd_note){0};
-	if (!rd_reader_note(f->reader, i, note) && route->announced)
+	if (!rd_reader_note(f->reader, i, note) && map->announced)
 		return;
 	/* One comment per batch: there is one buffer for its text. */
-	if (!route->announced && !f->arrival[0]) {
+	if (!map->announced && !f->arrival[0]) {
 		announce(f, from, note);
-		route->announced = true;
+		map->announced = true;
 	}
 	rd_sum_add(&count->dropped, note->dropped);
 	if (note->dropped || note->comment)
@@ -287,15 +287,15 @@ static void shorten(struct file *f, struct rd_frame *frame)
 /* Whether all frames belong to one interface and have no notes. */
 static bool is_one_iface(const struct file *f)
 {
-	const struct route *only = &f->routes[0];
+	const struct iface_map *only = &f->maps[0];
 
-	return f->n_routes == 1 && only->fits && only->announced && !rd_reader_has_notes(f->reader);
+	return f->n_maps == 1 && only->fits && only->announced && !rd_reader_has_notes(f->reader);
 }
 
 /* route_frames() for that case, which is the most frequent one. */
 static unsigned int route_one_iface(struct file *f, struct rd_frame *frames, unsigned int n)
 {
-	struct iface_count *count = &f->counts[f->routes[0].to];
+	struct iface_count *count = &f->counts[f->maps[0].to];
 	uint64_t first = count->frames ? count->first_ns : UINT64_MAX;
 	uint64_t last = count->last_ns;
 	uint32_t longest = 0;
@@ -326,22 +326,22 @@ static unsigned int route_frames(struct file *f, struct rd_frame *frames, unsign
 	for (unsigned int i = 0; i < n; i++) {
 		struct rd_frame *frame = &frames[kept];
 		const struct rd_iface *from = &theirs[frames[i].iface];
-		struct route *route = &f->routes[frames[i].iface];
-		struct iface_count *count = &f->counts[route->to];
+		struct iface_map *map = &f->maps[frames[i].iface];
+		struct iface_count *count = &f->counts[map->to];
 
-		if (!route->fits)
+		if (!map->fits)
 			continue;
 		if (kept != i)
 			*frame = frames[i];
-		frame->iface = route->to;
+		frame->iface = map->to;
 		if (frame->caplen > FRAME_MAX)
 			shorten(f, frame);
 		if (!count->frames || frame->ts_ns < count->first_ns)
 			count->first_ns = frame->ts_ns;
 		count->last_ns = RD_MAX(count->last_ns, frame->ts_ns);
 		count->frames++;
-		if (notes || !route->announced)
-			take_note(f, i, kept, count, from, route);
+		if (notes || !map->announced)
+			take_note(f, i, kept, count, from, map);
 		kept++;
 	}
 	f->left_out += n - kept;
@@ -375,7 +375,7 @@ static int file_receive(
 			return RD_SOURCE_END;
 		if (n == RD_READ_LATER)
 			return 0;
-		if (n < 0 || routes_update(f, err) < 0)
+		if (n < 0 || maps_update(f, err) < 0)
 			return -1;
 		n = (int)route_frames(f, frames, (unsigned int)n);
 	} while (!n);
@@ -426,10 +426,10 @@ static bool add_stats(const struct file *f, unsigned int i, struct rd_iface_stat
 	bool any = false;
 
 	/* With all link types, the interfaces have the same numbers. */
-	for (unsigned int k = f->all_links ? i : 0; k < n && k < f->n_routes; k++) {
+	for (unsigned int k = f->all_links ? i : 0; k < n && k < f->n_maps; k++) {
 		if (f->all_links && k > i)
 			break;
-		if (f->routes[k].to != i ||
+		if (f->maps[k].to != i ||
 			(!f->all_links && !same_link(&theirs[k], &f->src.iface)) ||
 			!rd_reader_stats(f->reader, k, &s))
 			continue;
@@ -504,7 +504,7 @@ static void file_close(struct rd_source *src)
 	stream_close(f->stream);
 	free(f->ifaces);
 	free(f->counts);
-	free(f->routes);
+	free(f->maps);
 	rd_facts_free(&f->early);
 	free(f);
 }

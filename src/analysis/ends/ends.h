@@ -64,7 +64,7 @@ void clock_result(const struct clock_bounds *c, uint64_t resolution, struct rd_e
 /* --- paths and their QPs (paths.c) ------------------------------------------------------------ */
 
 /* Source and destination of a packet: addresses, or LIDs if there is no network header. */
-struct route {
+struct path_key {
 	unsigned int net, length;
 	uint32_t network; /* of its tunnel, as in struct rd_inner; 0: none */
 	const uint8_t *src, *dst;
@@ -84,7 +84,7 @@ struct order_votes {
 struct path {
 	struct path *reverse; /* NULL: no frames */
 	struct path *plain;   /* the one with these addresses that has no network in its key */
-	uint32_t network;     /* as in struct route; 0: none so far */
+	uint32_t network;     /* as in struct path_key; 0: none so far */
 	bool keyed;
 	/* Of `plain`: there are others; it has packets that are in no network, and that may
 	 * be of any of them. */
@@ -200,7 +200,7 @@ static inline uint32_t path_network(const struct path *p)
 }
 
 /* NULL: over a limit, or out of memory. */
-struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t qp);
+struct path_qp *path_qp_find(struct rd_ends *e, const struct path_key *r, uint32_t qp);
 /* The packets on a path to this QP; NULL: there are none. */
 const struct path_qp *path_qp_known(const struct rd_ends *e, const struct path *p, uint32_t qp);
 

@@ -468,7 +468,7 @@ static int64_t time_of(const struct rd_ends *e, enum rd_tap end, uint64_t ns)
 
 void rd_ends_take(struct rd_ends *e, enum rd_tap end, const struct rd_ends_packet *p)
 {
-	const struct route r = {p->net, p->address_length, p->network,
+	const struct path_key r = {p->net, p->address_length, p->network,
 		(const uint8_t *)p->from.word, (const uint8_t *)p->to.word};
 	struct entry en = {.id = {[BY_BYTES] = p->bytes, [BY_PACKET] = p->packet},
 		.frame = p->frame,

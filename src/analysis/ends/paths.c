@@ -8,7 +8,7 @@
 #define ECN_BITS 0x30 /* FECN and BECN, in the fifth byte of the BTH */
 
 /* False: the frame has neither addresses nor LIDs. Its network is not set. */
-static bool route_of(const struct rd_packet *p, struct route *r)
+static bool path_key_of(const struct rd_packet *p, struct path_key *r)
 {
 	r->net = p->net;
 	r->length = rd_packet_addresses(p, &r->src, &r->dst);
@@ -24,8 +24,8 @@ static bool route_of(const struct rd_packet *p, struct route *r)
 	return true;
 }
 
-/* Adds the route to a hash; returns the number of words added. */
-static unsigned int hash_route(struct rd_hash *h, const struct route *r)
+/* Adds the key to a hash; returns the number of words added. */
+static unsigned int hash_path_key(struct rd_hash *h, const struct path_key *r)
 {
 	unsigned int words = 0;
 
@@ -45,11 +45,11 @@ static bool packet_icrc(const struct rd_packet *p, uint32_t *icrc)
 	return *icrc != 0;
 }
 
-static uint64_t packet_identity(const struct rd_packet *p, const struct route *r, uint32_t icrc)
+static uint64_t packet_identity(const struct rd_packet *p, const struct path_key *r, uint32_t icrc)
 {
 	const uint8_t *bth = p->data + p->bth;
 	struct rd_hash h = rd_hash_begin();
-	unsigned int words = hash_route(&h, r);
+	unsigned int words = hash_path_key(&h, r);
 	uint64_t hash;
 
 	rd_hash_add(&h,
@@ -60,10 +60,10 @@ static uint64_t packet_identity(const struct rd_packet *p, const struct route *r
 }
 
 /* The same for all transmissions of a request or a response. */
-static uint64_t packet_key(const struct rd_packet *p, const struct route *r)
+static uint64_t packet_key(const struct rd_packet *p, const struct path_key *r)
 {
 	struct rd_hash h = rd_hash_begin();
-	unsigned int words = hash_route(&h, r);
+	unsigned int words = hash_path_key(&h, r);
 
 	rd_hash_add(&h, (uint64_t)p->dest_qp << 32 | p->psn);
 	rd_hash_add(&h, (p->op->bits & (RD_OP_RESPONSE | RD_OP_CNP)) | p->opcode >> 5);
@@ -131,10 +131,10 @@ static enum rd_ends_answer answer_of(const struct rd_packet *p)
 bool rd_ends_packet(enum rd_link link, const struct rd_frame *frame, struct rd_ends_packet *to)
 {
 	struct rd_packet p;
-	struct route r;
+	struct path_key r;
 
 	*to = (struct rd_ends_packet){.ns = frame->ts_ns, .direction = frame->direction};
-	if (!packet_of(link, frame, &p, &to->network) || !route_of(&p, &r))
+	if (!packet_of(link, frame, &p, &to->network) || !path_key_of(&p, &r))
 		return false;
 	to->whole = packet_icrc(&p, &to->icrc);
 	to->bytes = packet_identity(&p, &r, 0);
@@ -148,29 +148,29 @@ bool rd_ends_packet(enum rd_link link, const struct rd_frame *frame, struct rd_e
 	return true;
 }
 
-static bool has_addresses(const struct path *p, const struct route *r)
+static bool has_addresses(const struct path *p, const struct path_key *r)
 {
 	return p->net == r->net && !memcmp(p->src, r->src, r->length) &&
 	       !memcmp(p->dst, r->dst, r->length);
 }
 
-static bool same_route(const struct path *p, const struct route *r, bool keyed)
+static bool has_key(const struct path *p, const struct path_key *r, bool keyed)
 {
 	return has_addresses(p, r) && p->keyed == keyed && (!keyed || p->network == r->network);
 }
 
-/* The slot of a route in the hash table: that of its path, or an empty one. */
-static uint16_t *path_slot(struct rd_ends *e, const struct route *r, bool keyed)
+/* The slot of a key in the hash table: that of its path, or an empty one. */
+static uint16_t *path_slot(struct rd_ends *e, const struct path_key *r, bool keyed)
 {
 	struct rd_hash h = rd_hash_begin();
-	size_t i = (size_t)rd_hash_end(&h, hash_route(&h, r)) & (PATH_SLOTS - 1);
+	size_t i = (size_t)rd_hash_end(&h, hash_path_key(&h, r)) & (PATH_SLOTS - 1);
 
-	while (e->path_slots[i] && !same_route(e->paths[e->path_slots[i] - 1], r, keyed))
+	while (e->path_slots[i] && !has_key(e->paths[e->path_slots[i] - 1], r, keyed))
 		i = (i + 1) & (PATH_SLOTS - 1);
 	return &e->path_slots[i];
 }
 
-static struct path *path_at(struct rd_ends *e, const struct route *r, bool keyed)
+static struct path *path_at(struct rd_ends *e, const struct path_key *r, bool keyed)
 {
 	const uint16_t place = *path_slot(e, r, keyed);
 
@@ -183,7 +183,7 @@ static struct path *path_at(struct rd_ends *e, const struct route *r, bool keyed
  */
 static struct path *find_reverse(struct rd_ends *e, const struct path *p)
 {
-	const struct route back = {p->net, p->length, p->network, p->dst, p->src};
+	const struct path_key back = {p->net, p->length, p->network, p->dst, p->src};
 	struct path *q = path_at(e, &back, false), *same;
 
 	if (!q || q == p || !p->network || !q->network || p->network == q->network)
@@ -193,9 +193,9 @@ static struct path *find_reverse(struct rd_ends *e, const struct path *p)
 }
 
 /* After a path between these addresses was added, or its network became known. */
-static void link_paths(struct rd_ends *e, const struct route *r)
+static void link_paths(struct rd_ends *e, const struct path_key *r)
 {
-	const struct route back = {r->net, r->length, 0, r->dst, r->src};
+	const struct path_key back = {r->net, r->length, 0, r->dst, r->src};
 
 	for (size_t i = 0; i < e->n_paths; i++) {
 		struct path *p = e->paths[i], *reverse;
@@ -213,7 +213,7 @@ static void link_paths(struct rd_ends *e, const struct route *r)
 }
 
 /* `first`: the path of the same addresses in another network; NULL: there is none. */
-static struct path *path_make(struct rd_ends *e, const struct route *r, struct path *first)
+static struct path *path_make(struct rd_ends *e, const struct path_key *r, struct path *first)
 {
 	const bool room = e->n_paths < PATHS_MAX && e->n_qps < PATH_QPS_MAX;
 	struct path *p = room ? calloc(1, sizeof(*p)) : NULL;
@@ -239,7 +239,7 @@ static struct path *path_make(struct rd_ends *e, const struct route *r, struct p
  * The first network with some addresses has the path without a network in its key, together with
  * packets outside of networks: an end may see them before or after the tunnel.
  */
-static struct path *path_find(struct rd_ends *e, const struct route *r)
+static struct path *path_find(struct rd_ends *e, const struct path_key *r)
 {
 	struct path *first = path_at(e, r, false), *p;
 
@@ -274,10 +274,10 @@ static struct path_qp *qp_make(
 }
 
 /* `network`: 0 for the first path of these addresses. */
-static uint64_t qp_key(const struct route *r, uint32_t qp, uint32_t network)
+static uint64_t qp_key(const struct path_key *r, uint32_t qp, uint32_t network)
 {
 	struct rd_hash h = rd_hash_begin();
-	unsigned int words = hash_route(&h, r);
+	unsigned int words = hash_path_key(&h, r);
 
 	rd_hash_add(&h, (uint64_t)network << 32 | qp);
 	return rd_hash_end(&h, words + 1);
@@ -293,7 +293,7 @@ static struct path_qp **qp_slot(const struct rd_ends *e, uint64_t key)
 	return &e->qps[i];
 }
 
-struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t qp)
+struct path_qp *path_qp_find(struct rd_ends *e, const struct path_key *r, uint32_t qp)
 {
 	uint64_t key = qp_key(r, qp, 0);
 	struct path_qp *w = e->cached && e->cached->key == key ? e->cached : *qp_slot(e, key);
@@ -316,7 +316,7 @@ struct path_qp *path_qp_find(struct rd_ends *e, const struct route *r, uint32_t 
 
 const struct path_qp *path_qp_known(const struct rd_ends *e, const struct path *p, uint32_t qp)
 {
-	const struct route r = {p->net, p->length, p->network, p->src, p->dst};
+	const struct path_key r = {p->net, p->length, p->network, p->src, p->dst};
 
 	return *qp_slot(e, qp_key(&r, qp, p->keyed ? p->network : 0));
 }

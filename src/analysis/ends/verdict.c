@@ -75,28 +75,28 @@ static void choose_comparison(const struct judging *j, struct choice *best)
 }
 
 /* The packets of one side of a conversation. */
-struct way {
+struct one_flow {
 	const struct rd_endpoint *from, *to;
 	uint32_t network;
 };
 
-static struct way way_of(const struct rd_conversation *c, unsigned int side)
+static struct one_flow flow_of(const struct rd_conversation *c, unsigned int side)
 {
-	return (struct way){&c->end[side], &c->end[!side], c->network};
+	return (struct one_flow){&c->end[side], &c->end[!side], c->network};
 }
 
-static struct way back_of(const struct way *w)
+static struct one_flow back_of(const struct one_flow *w)
 {
-	return (struct way){w->to, w->from, w->network};
+	return (struct one_flow){w->to, w->from, w->network};
 }
 
-static const struct rd_path *path_of(struct judging *j, const struct way *w)
+static const struct rd_path *path_of(struct judging *j, const struct one_flow *w)
 {
 	return ends_path(j->r, w->from->address, w->to->address, w->network);
 }
 
 /* The packets to a QP at both ends; NULL: there are none. */
-static const struct rd_path_qp *path_qp_at(struct judging *j, const struct way *w)
+static const struct rd_path_qp *path_qp_at(struct judging *j, const struct one_flow *w)
 {
 	const struct rd_path *p = path_of(j, w);
 
@@ -110,8 +110,8 @@ static const struct rd_path_qp *path_qp_at(struct judging *j, const struct way *
 static bool is_refuted(struct judging *j, const struct rd_conversation *c)
 {
 	for (unsigned int side = 0; side < 2; side++) {
-		const struct way way = way_of(c, side);
-		const struct rd_path_qp *w = path_qp_at(j, &way);
+		const struct one_flow flow = flow_of(c, side);
+		const struct rd_path_qp *w = path_qp_at(j, &flow);
 
 		if (w && (w->missed.count || w->missed_at_receiver.count))
 			return true;
@@ -264,10 +264,10 @@ static bool is_likely_lost(const struct rd_path_qp *w, uint64_t since)
 }
 
 /* Where no packet of a QP arrives, the receiver's capture shows by others that the path lost it. */
-static bool is_lost_late(struct judging *j, const struct way *way, uint64_t since)
+static bool is_lost_late(struct judging *j, const struct one_flow *flow, uint64_t since)
 {
-	const struct rd_path *p = path_of(j, way);
-	const struct rd_path_qp *w = path_qp_at(j, way);
+	const struct rd_path *p = path_of(j, flow);
+	const struct rd_path_qp *w = path_qp_at(j, flow);
 	bool lost = w && is_likely_lost(w, since);
 
 	for (size_t i = 0; w && w->lost.count && !w->arrived && !lost && i < p->n_qps; i++)
@@ -281,7 +281,7 @@ static bool passes_whole(const struct rd_path_qp *w)
 }
 
 /* Whether packets of other QPs go this way at both ends: then responses would be captured. */
-static bool has_packets(struct judging *j, const struct way *w)
+static bool has_packets(struct judging *j, const struct one_flow *w)
 {
 	const struct rd_path *p = path_of(j, w);
 
@@ -292,7 +292,7 @@ static bool has_packets(struct judging *j, const struct way *w)
 }
 
 /* Whether all delays between the two capture points are too short for a sender's timer. */
-static bool is_fast(struct judging *j, const struct way *w)
+static bool is_fast(struct judging *j, const struct one_flow *w)
 {
 	const struct rd_path *p = path_of(j, w);
 
@@ -303,21 +303,21 @@ static bool is_fast(struct judging *j, const struct way *w)
  * A request without a response in time: if all packets of both directions that one capture has are
  * soon in the other one, nothing happened to them between; if the last ones are lost there, it did.
  */
-static void place_unanswered(struct judging *j, struct culprit *x, const struct way *way)
+static void place_unanswered(struct judging *j, struct culprit *x, const struct one_flow *flow)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const struct way reverse = back_of(way);
-	const struct rd_path_qp *there = path_qp_at(j, way), *back = path_qp_at(j, &reverse);
-	const struct rd_path *p = path_of(j, way);
+	const struct one_flow reverse = back_of(flow);
+	const struct rd_path_qp *there = path_qp_at(j, flow), *back = path_qp_at(j, &reverse);
+	const struct rd_path *p = path_of(j, flow);
 
 	if (!there || !p->sender_known || !both_cover(j))
 		return;
 	if (passes_whole(there) && (back ? passes_whole(back) : has_packets(j, &reverse))) {
-		if (!is_fast(j, way) || !is_fast(j, &reverse))
+		if (!is_fast(j, flow) || !is_fast(j, &reverse))
 			return;
 		v->places &= ~(unsigned int)RD_PLACE_FABRIC;
 		assume(j, x, !p->sender, v->receiver);
-	} else if (is_lost_late(j, way, v->until_ns) || is_lost_late(j, &reverse, v->until_ns)) {
+	} else if (is_lost_late(j, flow, v->until_ns) || is_lost_late(j, &reverse, v->until_ns)) {
 		v->places = RD_PLACE_FABRIC; /* likely at most: its cause */
 	}
 }
@@ -327,12 +327,12 @@ static void place_unanswered(struct judging *j, struct culprit *x, const struct 
  * the other one.
  */
 static void place_outside(
-	struct judging *j, struct culprit *x, const struct way *way, unsigned int mixed)
+	struct judging *j, struct culprit *x, const struct one_flow *flow, unsigned int mixed)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const struct way reverse = back_of(way);
-	const struct rd_path *p = path_of(j, way);
-	const struct rd_path_qp *w = path_qp_at(j, mixed & RD_MIXED_RESPONSES ? &reverse : way);
+	const struct one_flow reverse = back_of(flow);
+	const struct rd_path *p = path_of(j, flow);
+	const struct rd_path_qp *w = path_qp_at(j, mixed & RD_MIXED_RESPONSES ? &reverse : flow);
 	const unsigned int rest = v->places & ~(unsigned int)RD_PLACE_FABRIC;
 
 	/* A receiver may take packets for lost that are reordered between. */
@@ -348,17 +348,17 @@ static void place_outside(
 
 /* Damaged at the receiver: the sender's capture shows whether they were damaged before. */
 static void place_damaged(
-	struct judging *j, struct culprit *x, const struct way *way, enum tap seen_at)
+	struct judging *j, struct culprit *x, const struct one_flow *flow, enum tap seen_at)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const struct rd_path *p = path_of(j, way);
+	const struct rd_path *p = path_of(j, flow);
 	const struct rd_conversation *c;
 	const struct rd_totals *totals;
 	unsigned int side;
 
 	if (!p || !p->sender_known)
 		return;
-	c = conversation_to(j->reports[p->sender], p->from, p->to, way->to->qp,
+	c = conversation_to(j->reports[p->sender], p->from, p->to, flow->to->qp,
 		p->shared ? p->network : 0, &side);
 	totals = &j->reports[p->sender]->totals;
 	if (!c || !totals->icrc_trusted || !totals->icrc_good)
@@ -375,10 +375,10 @@ static void place_damaged(
  * A receiver sends CNPs at once after marked packets. If all packets of the sender are in the
  * receiver's capture, and none has a mark there, none was marked between the capture points.
  */
-static void place_congested(struct judging *j, struct culprit *x, const struct way *way)
+static void place_congested(struct judging *j, struct culprit *x, const struct one_flow *flow)
 {
-	const struct rd_path_qp *w = path_qp_at(j, way);
-	const struct rd_path *p = path_of(j, way);
+	const struct rd_path_qp *w = path_qp_at(j, flow);
+	const struct rd_path *p = path_of(j, flow);
 	const struct rd_conversation *c;
 	enum rd_tap receiver;
 	unsigned int side;
@@ -386,7 +386,7 @@ static void place_congested(struct judging *j, struct culprit *x, const struct w
 	if (!w || !p->sender_known || !passes_whole(w))
 		return;
 	receiver = !p->sender;
-	c = conversation_to(j->reports[receiver], p->from, p->to, way->to->qp,
+	c = conversation_to(j->reports[receiver], p->from, p->to, flow->to->qp,
 		p->shared ? p->network : 0, &side);
 	if (!c || !trusted(&j->trust[receiver]) ||
 		rd_side_incident(&c->side[side], RD_INC_CE)->count ||
@@ -397,10 +397,10 @@ static void place_congested(struct judging *j, struct culprit *x, const struct w
 }
 
 /* At which end this capture is, seen from the packets of one side of a conversation. */
-static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct way *way)
+static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct one_flow *flow)
 {
-	const struct way reverse = back_of(way);
-	const struct rd_path *p = path_of(j, way);
+	const struct one_flow reverse = back_of(flow);
+	const struct rd_path *p = path_of(j, flow);
 
 	if (p && p->sender_known)
 		return p->sender == tap ? TAP_SENDER : TAP_RECEIVER;
@@ -411,7 +411,7 @@ static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct wa
 }
 
 /* The same likely finding of the other capture leaves only the places that both name. */
-static void narrow(struct judging *j, struct culprit *x, const struct way *way)
+static void narrow(struct judging *j, struct culprit *x, const struct one_flow *flow)
 {
 	const enum rd_tap other = !x->tap;
 	const struct rd_report *r = j->reports[other];
@@ -421,17 +421,17 @@ static void narrow(struct judging *j, struct culprit *x, const struct way *way)
 		const struct rd_finding *f = &r->findings.finding[i];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 		unsigned int places;
-		struct way same;
+		struct one_flow same;
 		enum tap at;
 
 		if (!c || strcmp(f->rule, x->worst->rule) != 0)
 			continue;
-		same = way_of(c, f->side);
-		if (same.to->qp != way->to->qp || path_of(j, &same) != path_of(j, way) ||
-			strcmp(same.from->address, way->from->address) != 0 ||
-			strcmp(same.to->address, way->to->address) != 0)
+		same = flow_of(c, f->side);
+		if (same.to->qp != flow->to->qp || path_of(j, &same) != path_of(j, flow) ||
+			strcmp(same.from->address, flow->from->address) != 0 ||
+			strcmp(same.to->address, flow->to->address) != 0)
 			continue;
-		at = tap_by_paths(j, other, way);
+		at = tap_by_paths(j, other, flow);
 		places = v->places & places_of(x->cause, c, f, at);
 		if (f->certainty < x->worst->certainty || places == v->places)
 			return;
@@ -449,7 +449,7 @@ static void place_of_capture(struct judging *j, struct culprit *x)
 	const struct rd_judgement *alone = &r->verdict;
 	const struct cause *cause = x->cause;
 	const struct rd_conversation *c = conversation_of(r, x->worst->conversation);
-	struct way way;
+	struct one_flow flow;
 	enum tap at;
 
 	v->where = v->certainty < cause->where ? v->certainty : cause->where;
@@ -459,28 +459,28 @@ static void place_of_capture(struct judging *j, struct culprit *x)
 			v->places = alone->places;
 		return;
 	}
-	way = way_of(c, x->worst->side);
+	flow = flow_of(c, x->worst->side);
 	x->network = c->network;
-	x->qp = way.to->qp;
-	snprintf(v->sender, sizeof(v->sender), "%s", way.from->address);
-	snprintf(v->receiver, sizeof(v->receiver), "%s", way.to->address);
-	at = tap_by_paths(j, x->tap, &way);
+	x->qp = flow.to->qp;
+	snprintf(v->sender, sizeof(v->sender), "%s", flow.from->address);
+	snprintf(v->receiver, sizeof(v->receiver), "%s", flow.to->address);
+	at = tap_by_paths(j, x->tap, &flow);
 	v->places = places_of(cause, c, x->worst, at);
 	if (cause->places[at] != cause->places[TAP_UNKNOWN])
 		assume(j, x, x->tap, at == TAP_SENDER ? v->sender : v->receiver);
-	narrow(j, x, &way);
+	narrow(j, x, &flow);
 	if (alone->incast && !strcmp(alone->rule, x->worst->rule)) {
 		v->incast = alone->incast;
 		v->places = alone->places;
 	} else if (!strcmp(x->worst->rule, "damaged")) {
-		place_damaged(j, x, &way, at);
+		place_damaged(j, x, &flow, at);
 	} else if (!strcmp(x->worst->rule, "cnp")) {
-		place_congested(j, x, &way);
+		place_congested(j, x, &flow);
 	} else if (cause->mixed) {
-		place_outside(j, x, &way, cause->mixed);
+		place_outside(j, x, &flow, cause->mixed);
 	} else if ((v->places & unanswered & ~(unsigned int)RD_PLACE_FABRIC) &&
 		   (v->places & RD_PLACE_FABRIC)) {
-		place_unanswered(j, x, &way);
+		place_unanswered(j, x, &flow);
 	}
 }
 

@@ -315,7 +315,7 @@ bool acknowledge(struct rd_analysis *a, struct flow *r, uint32_t upto, uint64_t 
 		r->ack.waited_ns = ns - r->ack.open_since_ns;
 		stalled(a, r, ns);
 		if (r->ack.quiet_ns && ns >= r->ack.quiet_ns + WAITED_NS)
-			leg_quiet(r->leg, r->ack.quiet_ns, ns);
+			host_path_quiet(r->path, r->ack.quiet_ns, ns);
 		r->ack.open_since_ns = r->ack.quiet_ns = upto == r->req.next ? 0 : ns;
 	}
 	return true;

@@ -51,8 +51,8 @@ int rd_analysis_open(
 	pair_init(a);
 	datagram_init(a);
 	a->refused.beginning = calloc(BEGINNINGS, sizeof(*a->refused.beginning));
-	a->legs = calloc(1, sizeof(*a->legs));
-	if (!a->refused.beginning || !a->legs || !grid_init(&a->grid) ||
+	a->paths = calloc(1, sizeof(*a->paths));
+	if (!a->refused.beginning || !a->paths || !grid_init(&a->grid) ||
 		!flow_table_init(&a->flows, a->config.max_qps))
 		goto fail;
 	if (config->psn_plots)
@@ -188,7 +188,7 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 	f->traffic.last_frame = it->frame;
 	a->point->frames++;
 	a->point->wire_bytes += p->len;
-	leg_take(a->legs, f->leg, p->len, it->ns, it->frame);
+	host_path_take(a->paths, f->path, p->len, it->ns, it->frame);
 	if (!is_plain(f, p))
 		flow_marks(a, f, p);
 }
@@ -232,7 +232,7 @@ static inline void request_take(struct rd_analysis *a, struct flow *f, const str
 	} else if (it->p->op->bits & RD_OP_FIRST) {
 		t->messages++;
 		if (f->ack.idle && is_awaited(t, peer))
-			leg_late(f->leg->from, t->last_ns, it->ns);
+			host_late(f->path->from, t->last_ns, it->ns);
 		if (f->ack.idle)
 			times_resume(t, peer ? peer->req.message_ns : 0, it->ns);
 		else
@@ -243,7 +243,7 @@ static inline void request_take(struct rd_analysis *a, struct flow *f, const str
 		times_spend(t, RD_TIME_SENDING, it->ns);
 	}
 	f->ack.idle = false;
-	f->leg->to->in_ns = it->ns;
+	f->path->to->in_ns = it->ns;
 }
 
 /* A response, and what the requester's time was spent on up to it. */
@@ -254,7 +254,7 @@ static inline void response_take(struct rd_analysis *a, struct flow *f, const st
 	struct flow *r = f->pair.peer;
 
 	if (bits & RD_OP_READ)
-		f->leg->to->in_ns = it->ns;
+		f->path->to->in_ns = it->ns;
 	if (r && r->times && !r->ack.idle) {
 		if (further && it->p->payload_len == r->req.mtu)
 			times_gap(r->times, it->ns);
@@ -592,7 +592,7 @@ void rd_analysis_close(struct rd_analysis *a)
 	free(a->refused.beginning);
 	free(a->refused.request);
 	psn_plots_free(a->psn_plots);
-	free(a->legs);
+	free(a->paths);
 	free(a->marks.rows);
 	free(a->pauses);
 	bounded_free(&a->psns);

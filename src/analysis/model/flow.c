@@ -219,7 +219,7 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	f->id.sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
 	f->all.row = (uint16_t)grid_row(&a->grid);
 	f->place.home = it->place;
-	f->leg = leg_of(a->legs, f);
+	f->path = host_path_of(a->paths, f);
 	return f;
 }
 

@@ -7,7 +7,7 @@
 
 #include "congestion.h"
 #include "hist.h"
-#include "leg.h"
+#include "host_path.h"
 #include "seq.h"
 #include "times.h"
 
@@ -263,8 +263,8 @@ struct flow {
 	struct flow_priority priority;
 	struct flow_rate rate;
 	struct flow_recent recent;
-	struct leg *leg;     /* never NULL */
-	struct times *times; /* NULL until its first request */
+	struct host_path *path; /* never NULL */
+	struct times *times;	/* NULL until its first request */
 	/* NULL: not known yet; `app_none`: none of the known applications. */
 	struct app_queue *app;
 	struct flow_place place;

@@ -126,7 +126,7 @@ bool round_goes_back(struct flow *f, const struct item *it, uint32_t span, uint3
 }
 
 /* The longest time that a packet may be on its way between this point and the requester. */
-static uint64_t longest_way(const struct flow *f)
+static uint64_t longest_delay(const struct flow *f)
 {
 	return f->ack.waited_ns > UNDER_WAY_NS ? f->ack.waited_ns : UNDER_WAY_NS;
 }
@@ -150,11 +150,11 @@ static uint64_t turnaround(const struct flow *f)
  */
 static uint64_t longest_turnaround(const struct flow *f)
 {
-	uint64_t known = turnaround(f), way = longest_way(f), next = f->ack.next_ns;
+	uint64_t known = turnaround(f), delay = longest_delay(f), next = f->ack.next_ns;
 
 	if (!known)
 		known = next < LONGEST_PATH_NS ? next : LONGEST_PATH_NS;
-	return known > way ? known : way;
+	return known > delay ? known : delay;
 }
 
 /*
@@ -228,7 +228,7 @@ static bool response_is_missing(
 {
 	bool later = psn_diff(psn_add(psn, span), f->ack.una) < 0;
 	bool within = psn_diff(psn_add(psn, 1), f->ack.una) < 0 &&
-		      a->ns - f->req.progress_ns <= longest_way(f);
+		      a->ns - f->req.progress_ns <= longest_delay(f);
 
 	if (!t->fetches || !f->ack.acked || (!later && !within))
 		return false;

@@ -99,7 +99,7 @@ struct rd_analysis {
 	struct flow_table flows;
 	uint8_t parts[256]; /* which part handles a packet, by BTH opcode */
 	struct grid grid;
-	struct legs *legs;
+	struct host_paths *paths;
 	uint64_t frame;		/* number of the current one */
 	uint64_t ns;		/* its time */
 	struct rd_point *point; /* of the current flow, at this time */

@@ -228,15 +228,15 @@ static unsigned int requesters(const struct rd_report *r, const char *host, cons
 /* The QPs of one host waited, whatever others did. */
 static bool host_silence(const struct look *l, struct rd_finding *f)
 {
-	const struct legs *legs = l->a->legs;
-	const struct host *h = legs->hosts;
+	const struct host_paths *paths = l->a->paths;
+	const struct host *h = paths->hosts;
 	char host[RD_ADDRESS_LEN], other[RD_ADDRESS_LEN], took[RD_UNITS_LEN];
 	const struct quiet *q;
 	unsigned int all;
 
-	for (unsigned int i = 1; i < legs->n_hosts; i++)
-		if (legs->hosts[i].quiet->qps > h->quiet->qps)
-			h = &legs->hosts[i];
+	for (unsigned int i = 1; i < paths->n_hosts; i++)
+		if (paths->hosts[i].quiet->qps > h->quiet->qps)
+			h = &paths->hosts[i];
 	q = h->quiet;
 	rd_address_text(host, h->net, h->address);
 	all = q->qps < QUIET_QPS ? 0 : requesters(l->r, host, q);
@@ -246,7 +246,7 @@ static bool host_silence(const struct look *l, struct rd_finding *f)
 	f->evidence.first_ns = q->from_ns;
 	f->evidence.last_ns = q->to_ns;
 	rd_finding_where(f, "%s", host);
-	for (const struct host *o = h + 1; o < legs->hosts + legs->n_hosts; o++)
+	for (const struct host *o = h + 1; o < paths->hosts + paths->n_hosts; o++)
 		if (o->quiet->qps == q->qps) /* all of them are between these two */
 			rd_finding_where(
 				f, "%s and %s", host, rd_address_text(other, o->net, o->address));

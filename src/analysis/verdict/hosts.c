@@ -11,22 +11,22 @@ static int larger_pair(const void *x, const void *y)
 	return RD_ORDER(b->bytes, a->bytes) ?: RD_ORDER(a->from, b->from) ?: RD_ORDER(a->to, b->to);
 }
 
-/* Frames and bytes of each leg, from its flows. */
+/* Frames and bytes of each path, from its flows. */
 static void fill_pairs(const struct rd_analysis *a, struct rd_hosts *hosts)
 {
-	const struct legs *l = a->legs;
+	const struct host_paths *l = a->paths;
 
-	for (unsigned int i = 0; i < l->n_legs; i++) {
-		hosts->pair[i].from = (unsigned int)(l->legs[i].from - l->hosts);
-		hosts->pair[i].to = (unsigned int)(l->legs[i].to - l->hosts);
+	for (unsigned int i = 0; i < l->n_paths; i++) {
+		hosts->pair[i].from = (unsigned int)(l->paths[i].from - l->hosts);
+		hosts->pair[i].to = (unsigned int)(l->paths[i].to - l->hosts);
 	}
 	for (size_t i = 0; i < a->flows.n; i++) {
 		const struct flow *f = a->flows.all[i];
-		size_t at = (size_t)(f->leg - l->legs);
+		size_t at = (size_t)(f->path - l->paths);
 
-		/* Beyond the limits of legs or of hosts. */
-		if (at == LEGS_MAX || f->leg->from == &l->hosts[HOSTS_MAX] ||
-			f->leg->to == &l->hosts[HOSTS_MAX]) {
+		/* Beyond the limits of paths or of hosts. */
+		if (at == HOST_PATHS_MAX || f->path->from == &l->hosts[HOSTS_MAX] ||
+			f->path->to == &l->hosts[HOSTS_MAX]) {
 			hosts->frames_left_out += f->traffic.frames;
 			hosts->bytes_left_out += f->traffic.wire_bytes;
 			continue;
@@ -77,22 +77,22 @@ static void fill_host(struct rd_host *to, const struct host *from)
 	struct host last = *from;
 
 	if (last.bytes > last.sum.peak_bytes)
-		leg_close(&last);
+		host_window_end(&last);
 	*to = last.sum;
 	rd_address_text(to->address, last.net, last.address);
 }
 
 int hosts_make(const struct rd_analysis *a, struct rd_hosts *hosts)
 {
-	const struct legs *l = a->legs;
+	const struct host_paths *l = a->paths;
 
 	hosts->host = calloc(l->n_hosts + 1, sizeof(*hosts->host));
-	hosts->pair = calloc(l->n_legs + 1, sizeof(*hosts->pair));
+	hosts->pair = calloc(l->n_paths + 1, sizeof(*hosts->pair));
 	if (!hosts->host || !hosts->pair)
 		return -1;
 	hosts->n = l->n_hosts;
 	fill_pairs(a, hosts);
-	drop_rest(hosts, l->n_legs);
+	drop_rest(hosts, l->n_paths);
 	qsort(hosts->pair, hosts->n_pairs, sizeof(*hosts->pair), larger_pair);
 	for (size_t i = 0; i < hosts->n; i++)
 		fill_host(&hosts->host[i], &l->hosts[i]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds the leg of a flow, and keeps the largest burst towards each host. */
-#include "leg.h"
+/* Finds the path of a flow, and keeps the largest burst towards each host. */
+#include "host_path.h"
 #include "flow.h"
 #include <rdmadump/hash.h>
 
 /* The host with this address, made if there is room; else the one for all others. */
-static struct host *host_of(struct legs *l, unsigned int net, const uint8_t *address)
+static struct host *host_of(struct host_paths *l, unsigned int net, const uint8_t *address)
 {
 	size_t i = (size_t)rd_hash2(rd_le64(address) ^ net, rd_le64(address + 8)) % (HOSTS_MAX * 2);
 	struct host *h;
@@ -26,29 +26,29 @@ static struct host *host_of(struct legs *l, unsigned int net, const uint8_t *add
 	return h;
 }
 
-struct leg *leg_of(struct legs *l, const struct flow *f)
+struct host_path *host_path_of(struct host_paths *l, const struct flow *f)
 {
-	size_t i = (size_t)rd_hash2(f->key.k1, f->id.net) % (LEGS_MAX * 2);
-	struct leg *leg;
+	size_t i = (size_t)rd_hash2(f->key.k1, f->id.net) % (HOST_PATHS_MAX * 2);
+	struct host_path *path;
 
-	for (; l->leg_slots[i]; i = (i + 1) % (LEGS_MAX * 2)) {
-		leg = &l->legs[l->leg_slots[i] - 1];
-		if (leg->k1 == f->key.k1 && leg->from->net == f->id.net)
-			return leg;
+	for (; l->path_slots[i]; i = (i + 1) % (HOST_PATHS_MAX * 2)) {
+		path = &l->paths[l->path_slots[i] - 1];
+		if (path->k1 == f->key.k1 && path->from->net == f->id.net)
+			return path;
 	}
-	if (l->n_legs == LEGS_MAX) {
-		l->legs[LEGS_MAX].from = l->legs[LEGS_MAX].to = &l->hosts[HOSTS_MAX];
-		return &l->legs[LEGS_MAX];
+	if (l->n_paths == HOST_PATHS_MAX) {
+		l->paths[HOST_PATHS_MAX].from = l->paths[HOST_PATHS_MAX].to = &l->hosts[HOSTS_MAX];
+		return &l->paths[HOST_PATHS_MAX];
 	}
-	leg = &l->legs[l->n_legs++];
-	l->leg_slots[i] = (uint16_t)l->n_legs;
-	leg->k1 = f->key.k1;
-	leg->from = host_of(l, f->id.net, f->id.src);
-	leg->to = host_of(l, f->id.net, f->id.dst);
-	return leg;
+	path = &l->paths[l->n_paths++];
+	l->path_slots[i] = (uint16_t)l->n_paths;
+	path->k1 = f->key.k1;
+	path->from = host_of(l, f->id.net, f->id.src);
+	path->to = host_of(l, f->id.net, f->id.dst);
+	return path;
 }
 
-void leg_close(struct host *h)
+void host_window_end(struct host *h)
 {
 	h->sum.peak_bytes = h->bytes;
 	h->sum.peak_senders = h->senders;
@@ -56,14 +56,15 @@ void leg_close(struct host *h)
 	h->sum.peak_frame = h->window_frame;
 }
 
-void leg_begin(const struct legs *l, struct leg *leg, uint64_t ns, uint64_t frame)
+void host_path_begin(
+	const struct host_paths *l, struct host_path *path, uint64_t ns, uint64_t frame)
 {
-	struct host *h = leg->to;
+	struct host *h = path->to;
 
-	leg->window = l->window;
+	path->window = l->window;
 	if (h->window != l->window) {
 		if (h->bytes > h->sum.peak_bytes)
-			leg_close(h);
+			host_window_end(h);
 		h->window = l->window;
 		h->window_ns = ns;
 		h->window_frame = frame;
@@ -85,9 +86,9 @@ static bool quiet_join(struct quiet *q, uint64_t from, uint64_t to)
 	return true;
 }
 
-void leg_quiet(struct leg *leg, uint64_t from, uint64_t to)
+void host_path_quiet(struct host_path *path, uint64_t from, uint64_t to)
 {
-	struct host *ends[] = {leg->from, leg->to};
+	struct host *ends[] = {path->from, path->to};
 
 	for (size_t i = 0; i < 2; i++) {
 		struct quiet *q = ends[i]->quiet;

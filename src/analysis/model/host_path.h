@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Traffic from one host to another (a leg), and bursts towards a host. Bounded: leg.c. */
+/* Traffic from one host to another (its path), and bursts towards a host. Bounded: host_path.c. */
 #pragma once
 
 #include <rdmadump/array.h>
 #include <rdmadump/verdict.h>
 
-#define HOSTS_MAX 1024
-#define LEGS_MAX  4096
+#define HOSTS_MAX      1024
+#define HOST_PATHS_MAX 4096
 
 struct flow;
 
@@ -29,49 +29,51 @@ struct host {
 	struct quiet quiet[2];		  /* the one of most QPs, the last one */
 };
 
-struct leg {
+struct host_path {
 	struct host *from, *to;
 	uint64_t window; /* the last one in which it had a frame */
 	uint64_t k1;	 /* of its flows: both addresses */
 };
 
 /*
- * Frames and bytes of legs are those of their flows. The last host and the last leg represent all
+ * Frames and bytes of paths are those of their flows. The last host and the last path represent all
  * those for which there is no room.
  */
-struct legs {
+struct host_paths {
 	struct host hosts[HOSTS_MAX + 1];
-	struct leg legs[LEGS_MAX + 1];
-	uint16_t host_slots[HOSTS_MAX * 2], leg_slots[LEGS_MAX * 2]; /* index + 1; 0: empty */
-	unsigned int n_hosts, n_legs;
+	struct host_path paths[HOST_PATHS_MAX + 1];
+	uint16_t host_slots[HOSTS_MAX * 2],
+		path_slots[HOST_PATHS_MAX * 2]; /* index + 1; 0: empty */
+	unsigned int n_hosts, n_paths;
 	uint64_t window, since_ns; /* number and start of the current window */
 };
 
-/* The leg of a flow's frames. */
-struct leg *leg_of(struct legs *l, const struct flow *f);
+/* The path of a flow's frames. */
+struct host_path *host_path_of(struct host_paths *l, const struct flow *f);
 /* The last window of a host is its largest one so far. */
-void leg_close(struct host *h);
-/* The first frame of a leg in a window. */
-void leg_begin(const struct legs *l, struct leg *leg, uint64_t ns, uint64_t frame);
+void host_window_end(struct host *h);
+/* The first frame of a path in a window. */
+void host_path_begin(
+	const struct host_paths *l, struct host_path *path, uint64_t ns, uint64_t frame);
 
-/* A QP of this leg had waited since `from` when it got a response: no less than WAITED_NS. */
-void leg_quiet(struct leg *leg, uint64_t from, uint64_t to);
+/* A QP of this path had waited since `from` when it got a response: no less than WAITED_NS. */
+void host_path_quiet(struct host_path *path, uint64_t from, uint64_t to);
 
 /* Counts a frame. A window begins with the first frame after the previous one has ended. */
-static inline void leg_take(
-	struct legs *l, struct leg *leg, uint32_t len, uint64_t ns, uint64_t frame)
+static inline void host_path_take(
+	struct host_paths *l, struct host_path *path, uint32_t len, uint64_t ns, uint64_t frame)
 {
 	if (ns - l->since_ns >= RD_BURST_NS) {
 		l->since_ns = ns;
 		l->window++;
 	}
-	if (leg->window != l->window)
-		leg_begin(l, leg, ns, frame);
-	leg->to->bytes += len;
+	if (path->window != l->window)
+		host_path_begin(l, path, ns, frame);
+	path->to->bytes += len;
 }
 
 /* A host begins a message after `from` and after all that had arrived: it is late. */
-static inline void leg_late(struct host *h, uint64_t from, uint64_t ns)
+static inline void host_late(struct host *h, uint64_t from, uint64_t ns)
 {
 	struct rd_late *late = &h->sum.late;
 
