@@ -229,11 +229,7 @@ static char *ranks_text(const struct rd_points_program *program, bool all)
 
 static bool has_host(const struct rd_points *p, size_t paths, uint32_t host)
 {
-	size_t i = 0;
-
-	while (i < paths && p->paths[i].from != host && p->paths[i].to != host)
-		i++;
-	return i < paths;
+	return RD_ANY(path, p->paths, paths, path->from == host || path->to == host);
 }
 
 /* Of the hosts whose paths are shown. */

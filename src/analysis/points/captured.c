@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which hosts were captured, and of which no capture is. */
 #include "points.h"
+#include <rdmadump/array.h>
 #include <string.h>
 
 static void mark(struct rd_points *p, const char *address, enum rd_points_captured how)
@@ -32,13 +33,8 @@ static bool mark_own(struct rd_points *p, const struct rd_report *r)
 
 static bool is_at_all(const struct rd_report *r, const char *address)
 {
-	size_t i = 0;
-
-	while (i < r->n_conversations &&
-		(!strcmp(r->conversations[i].end[0].address, address) ||
-			!strcmp(r->conversations[i].end[1].address, address)))
-		i++;
-	return i == r->n_conversations;
+	return !RD_ANY(c, r->conversations, r->n_conversations,
+		strcmp(c->end[0].address, address) && strcmp(c->end[1].address, address));
 }
 
 /* Whether another capture has packets from there later. */

@@ -9,12 +9,7 @@
 
 static bool has_path(const struct rd_ends_report *r, const char *a, const char *b)
 {
-	size_t i = 0;
-
-	while (i < r->n_paths &&
-		(strcmp(r->paths[i].from, a) != 0 || strcmp(r->paths[i].to, b) != 0))
-		i++;
-	return i < r->n_paths;
+	return RD_ANY(p, r->paths, r->n_paths, !strcmp(p->from, a) && !strcmp(p->to, b));
 }
 
 static bool says_the_same(const struct rd_judgement *a, const struct rd_judgement *b)
@@ -62,12 +57,8 @@ static int by_fault(const void *x, const void *y)
 
 static bool is_in_a_pair(const struct rd_points *p, unsigned int capture)
 {
-	size_t i = 0;
-
-	while (i < p->n_pairs && p->pairs[i].capture[RD_TAP_A] != capture &&
-		p->pairs[i].capture[RD_TAP_B] != capture)
-		i++;
-	return i < p->n_pairs;
+	return RD_ANY(pair, p->pairs, p->n_pairs,
+		pair->capture[RD_TAP_A] == capture || pair->capture[RD_TAP_B] == capture);
 }
 
 static int sort_verdicts(struct rd_points *p)

@@ -160,12 +160,8 @@ static bool may_be_two_networks(const struct look *l)
 /* Whether packets come first where they did before the first copy: else they may have moved. */
 static bool go_on_beside_copies(const struct look *l)
 {
-	for (size_t i = 0; i < l->r->n_conversations; i++)
-		for (int k = 0; k < 2; k++)
-			if (l->r->conversations[i].side[k].traffic.last_frame >
-				l->a->copies.first_frame)
-				return true;
-	return false;
+	return RD_ANY(c, l->r->conversations, l->r->n_conversations,
+		RD_ANY(s, c->side, 2, s->traffic.last_frame > l->a->copies.first_frame));
 }
 
 static bool copies_left(const struct look *l, struct rd_finding *f)

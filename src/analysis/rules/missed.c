@@ -49,22 +49,20 @@ static bool is_other_notation(const struct look *l, const struct rd_conversation
 
 static bool may_be_by_lid(const struct look *l)
 {
-	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++)
-		if (is_other_notation(l, &l->r->conversations[i]))
-			return true;
-	return false;
+	return RD_ANY(c, l->r->conversations, RD_MIN(l->r->n_conversations, HALVES_MAX),
+		is_other_notation(l, c));
+}
+
+static bool sends_back(const struct look *l, const struct rd_conversation *c, int side)
+{
+	return c->side[side].seen && !strcmp(c->end[side].address, l->to->address) &&
+	       !strcmp(c->end[!side].address, l->from->address);
 }
 
 bool is_one_direction(const struct look *l)
 {
-	for (size_t i = 0; i < 2 * l->r->n_conversations && i < 2 * HALVES_MAX; i++) {
-		const struct rd_conversation *c = &l->r->conversations[i / 2];
-
-		if (c->side[i % 2].seen && !strcmp(c->end[i % 2].address, l->to->address) &&
-			!strcmp(c->end[!(i % 2)].address, l->from->address))
-			return false;
-	}
-	return true;
+	return !RD_ANY(c, l->r->conversations, RD_MIN(l->r->n_conversations, HALVES_MAX),
+		sends_back(l, c, 0) || sends_back(l, c, 1));
 }
 
 static bool one_sided(const struct look *l, struct rd_finding *f)
