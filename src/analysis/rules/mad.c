@@ -76,15 +76,11 @@ static bool mad_no_response(const struct look *l, struct rd_finding *f)
 	return false;
 }
 
-static bool has_no_valid_crc(const struct look *l)
-{
-	return l->r->totals.icrc_bad && !l->r->totals.icrc_good;
-}
+DOUBT_LIKELY(has_no_valid_crc, "no frame has a valid ICRC",
+	l->r->totals.icrc_bad && !l->r->totals.icrc_good)
 
-static bool may_lack_mads(const struct look *l)
-{
-	return l->r->totals.truncated || l->r->totals.backwards || l->r->mads_left_out;
-}
+DOUBT(may_lack_mads, "responses may be cut, or not in order",
+	l->r->totals.truncated || l->r->totals.backwards || l->r->mads_left_out)
 
 const struct rule rules_of_mads[] = {
 	{"mad-error", RD_SEV_WARNING, RD_CERTAIN, 0, mad_error, .detail = "{count response}",
@@ -92,15 +88,14 @@ const struct rule rules_of_mads[] = {
 			   "the port, path or group, or does not support the request",
 		.next = "look at the request with the same transaction ID, and at the log of the "
 			"subnet manager",
-		.doubts = {{has_no_valid_crc, "no frame has a valid ICRC", RD_LIKELY}},
+		.doubts = {has_no_valid_crc},
 		.cause = CAUSE(
 			8, "MAD", NULL, RD_LIKELY, "Responses with an error", 0, ANYWHERE(0))},
 	{"mad-no-response", RD_SEV_WARNING, RD_LIKELY, 0, mad_no_response,
 		.meaning = "the port, its agent or the subnet manager is down or overloaded, or "
 			   "the response takes another path",
 		.next = "look at the port (ibstat, smpquery), and at the log of the subnet manager",
-		.doubts = {CAPTURE_LOST,
-			IF(may_lack_mads, "responses may be cut, or not in order")},
+		.doubts = {CAPTURE_LOST, may_lack_mads},
 		.cause = CAUSE(
 			8, "MAD", NULL, RD_LIKELY, "Requests without a response", 0, ANYWHERE(0))},
 	{0},
