@@ -31,12 +31,6 @@ static bool mark_own(struct rd_points *p, const struct rd_report *r)
 	return has_facts && !rd_findings_tally(&r->findings, "too-many-facts");
 }
 
-static bool is_at_all(const struct rd_report *r, const char *address)
-{
-	return !RD_ANY(c, r->conversations, r->n_conversations,
-		strcmp(c->end[0].address, address) && strcmp(c->end[1].address, address));
-}
-
 /* Whether another capture has packets from there later. */
 static bool has_first(const struct rd_points *p, unsigned int capture, const char *address)
 {
@@ -62,7 +56,8 @@ static void mark_likely(struct rd_points *p, unsigned int capture)
 		return;
 	for (int i = 0; i < 2; i++) {
 		end[i] = r->conversations->end[i].address;
-		fits[i] = is_at_all(r, end[i]);
+		fits[i] = !RD_ANY(c, r->conversations, r->n_conversations,
+			strcmp(c->end[0].address, end[i]) && strcmp(c->end[1].address, end[i]));
 	}
 	if (fits[0] && fits[1])
 		for (int i = 0; i < 2; i++)

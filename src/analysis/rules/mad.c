@@ -42,12 +42,6 @@ static bool mad_error(const struct look *l, struct rd_finding *f)
 	return false;
 }
 
-/* Whether a response of this class was captured, so that the capture sees that direction. */
-static bool sees_responses(const struct rd_report *r, unsigned int class)
-{
-	return RD_ANY(m, r->mads, r->n_mads, m->class == class && m->answers);
-}
-
 static bool mad_no_response(const struct look *l, struct rd_finding *f)
 {
 	unsigned int nth = l->nth;
@@ -58,7 +52,7 @@ static bool mad_no_response(const struct look *l, struct rd_finding *f)
 
 		if (!row->unanswered.count || nth--)
 			continue;
-		if (!sees_responses(l->r, row->class))
+		if (!RD_ANY(m, l->r->mads, l->r->n_mads, m->class == row->class && m->answers))
 			finding_doubt(f, RD_POSSIBLE, "no response of this class was captured");
 		finding_evidence(f, &row->unanswered);
 		rd_finding_title(f, "%s gets no response", name_of(name, row));
