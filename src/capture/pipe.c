@@ -44,11 +44,6 @@ static bool is_marked(const struct rd_frame *f)
 	return f->flags & (RD_FRAME_BAD_TIME | RD_FRAME_NO_TIME);
 }
 
-static bool any_marked(const struct rd_frame *frames, unsigned int n)
-{
-	return RD_ANY(f, frames, n, is_marked(f));
-}
-
 /* The time of a frame for ordering; `before` is the newest earlier one: it never goes back. */
 static uint64_t order_ns(const struct pipe *p, const struct rd_frame *f, uint64_t before)
 {
@@ -154,7 +149,7 @@ static void count_encoded(struct pipe *p, const struct pipe_batch *b, unsigned i
 		last = first;
 		for (unsigned int i = 1; i < n; i++)
 			last = order_ns(p, &b->kept[i], last);
-		c->marked |= any_marked(b->kept, n);
+		c->marked |= RD_ANY(f, b->kept, n, is_marked(f));
 	}
 	if (!c->frames)
 		c->first_ns = first;

@@ -5,6 +5,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmadump/array.h>
 #include <rdmadump/identity.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +31,9 @@ static int refuse_setuid(void)
 static bool environment_keeps(const char *variable)
 {
 	static const char *const kept[] = {"COLUMNS=", "HOME=", "LANG=", "LC_",
-		"LINES=", "LOGNAME=", "NO_COLOR=", "PATH=", "TERM=", "TZ=", "USER=", NULL};
+		"LINES=", "LOGNAME=", "NO_COLOR=", "PATH=", "TERM=", "TZ=", "USER="};
 
-	for (unsigned int i = 0; kept[i]; i++)
-		if (strncmp(variable, kept[i], strlen(kept[i])) == 0)
-			return true;
-	return false;
+	return RD_ANY(k, kept, RD_COUNT(kept), strncmp(variable, *k, strlen(*k)) == 0);
 }
 
 /*

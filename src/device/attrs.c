@@ -60,10 +60,9 @@ void rd_attrs_text(struct rd_attrs *f, const char *key, const char *title, const
 
 static const char *name_of(const struct rd_bit_name *names, size_t n, unsigned int bit)
 {
-	for (size_t i = 0; i < n; i++)
-		if (names[i].bit == bit)
-			return names[i].name;
-	return NULL;
+	const struct rd_bit_name *found = RD_FIND(b, names, n, b->bit == bit);
+
+	return found ? found->name : NULL;
 }
 
 void rd_bits_text(char *buf, size_t size, uint64_t mask, const struct rd_bit_name *names, size_t n)

@@ -178,11 +178,6 @@ static char *copy_root(const char *sysroot)
 	return strndup(sysroot, n);
 }
 
-static bool netlink_has(const struct rd_nldev_devices *seen, const char *name)
-{
-	return RD_ANY(d, seen->dev, seen->n, !strcmp(d->name, name));
-}
-
 /*
  * A container may see the host's sysfs: what the kernel does not list for this network namespace
  * cannot be used in it.
@@ -198,7 +193,7 @@ static void keep_own(struct rd_devices *devices, struct rd_names *names)
 	for (size_t i = 0; i < names->n; i++) {
 		char *name = names->name[i];
 
-		if (netlink_has(&seen, name))
+		if (RD_ANY(d, seen.dev, seen.n, !strcmp(d->name, name)))
 			names->name[kept++] = name;
 		else
 			free(name);

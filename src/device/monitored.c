@@ -271,16 +271,10 @@ bool monitored_change(struct monitored *all, const struct device_change *change)
 	return false;
 }
 
-static const struct rd_nldev_device *in_list(
-	const struct rd_nldev_devices *list, const struct monitored_device *w)
-{
-	return RD_FIND(d, list->dev, list->n, d->index == w->index);
-}
-
 static bool compare_one(struct monitored *all, const struct monitored_device *w,
 	const struct rd_nldev_devices *list)
 {
-	const struct rd_nldev_device *now = in_list(list, w);
+	const struct rd_nldev_device *now = RD_FIND(d, list->dev, list->n, d->index == w->index);
 	struct device_change change = {.from_list = true, .kind = DEVICE_REMOVED};
 
 	memcpy(change.name, w->device.name, sizeof(change.name));

@@ -106,11 +106,6 @@ void port_state_changes(
 
 /* --- netdevs by sysfs -------------------------------------------------------------------- */
 
-static bool has_netdev(const struct rd_port *port, uint32_t ifindex)
-{
-	return RD_ANY(n, port->netdevs, port->n_netdevs, n->ifindex == ifindex);
-}
-
 /* One that is being removed has files that cannot be read: rtnetlink reports it. */
 static bool exists(const struct rd_netdev *netdev)
 {
@@ -123,7 +118,9 @@ static void report_netdevs(const struct rd_port *port, const struct rd_port *oth
 	const char *kind, const char *text, const struct event_to *to)
 {
 	for (unsigned int i = 0; i < port->n_netdevs; i++)
-		if (!has_netdev(other, port->netdevs[i].ifindex) && exists(&port->netdevs[i]))
+		if (!RD_ANY(n, other->netdevs, other->n_netdevs,
+			    n->ifindex == port->netdevs[i].ifindex) &&
+			exists(&port->netdevs[i]))
 			events_put(to, kind, port->netdevs[i].name, "", "%s", text);
 }
 

@@ -54,12 +54,6 @@ static size_t hash_of(const char *word, size_t n)
 	return (size_t)rd_hash2(key, n);
 }
 
-/* Names of counters and findings are words of English: they count as they are written only. */
-static bool is_literal(const struct code *code)
-{
-	return code && (code->space == SPACE_COUNTER || code->space == SPACE_RULE);
-}
-
 /* Other names of rdmadump's own count only if they are asked for. */
 bool is_own(const struct code *code)
 {
@@ -72,7 +66,8 @@ static const char *match(const struct phrase *p, const char *text, const char *e
 	const char *word = p->text, *stop = p->text + p->length;
 	size_t n, length;
 
-	if (is_literal(p->code))
+	/* Names of counters and findings are words of English: they count as written only. */
+	if (p->code && (p->code->space == SPACE_COUNTER || p->code->space == SPACE_RULE))
 		return (size_t)(end - text) >= p->length && !memcmp(text, p->text, p->length)
 			       ? text + p->length
 			       : NULL;

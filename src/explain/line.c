@@ -17,10 +17,9 @@ static struct found *found_of(struct reading *r, enum space space)
 
 unsigned int reading_status(const struct reading *r)
 {
-	for (unsigned int i = 0; i < r->n; i++)
-		if (r->found[i].space == SPACE_STATUS)
-			return r->found[i].number;
-	return ANY_NUMBER;
+	const struct found *found = RD_FIND(f, r->found, r->n, f->space == SPACE_STATUS);
+
+	return found ? found->number : ANY_NUMBER;
 }
 
 void reading_add(struct reading *r, enum space space, unsigned int number, const struct code *code)

@@ -104,13 +104,6 @@ static bool gzip_init(struct stream *s)
 	return inflateInit2(&s->gz, largest_window + gzip_only) == Z_OK;
 }
 
-/* Tapes and preallocated files are padded with zeros; gzip(1) skips them too. */
-static void skip_zeros(struct stream *s)
-{
-	while (s->at < s->have && s->in[s->at] == 0)
-		s->at++;
-}
-
 static enum decoded gzip_decode(struct stream *s, uint8_t *buf, size_t capacity, size_t *got)
 {
 	int rc = Z_OK;
@@ -118,8 +111,9 @@ static enum decoded gzip_decode(struct stream *s, uint8_t *buf, size_t capacity,
 	s->gz.next_out = buf;
 	s->gz.avail_out = (uInt)capacity;
 	while (s->gz.avail_out == capacity && rc != Z_BUF_ERROR) {
-		if (!s->inside)
-			skip_zeros(s);
+		/* Tapes and preallocated files are padded with zeros; gzip(1) skips them too. */
+		while (!s->inside && s->at < s->have && s->in[s->at] == 0)
+			s->at++;
 		if (!s->inside && s->at == s->have)
 			return DECODED_ALL;
 		s->gz.next_in = s->in + s->at;

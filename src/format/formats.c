@@ -37,10 +37,10 @@ static unsigned int link_row(enum rd_link link)
 
 static const struct rd_format *format_by_name(const char *name, size_t len)
 {
-	for (size_t i = 0; i < RD_COUNT(formats); i++)
-		if (strlen(formats[i]->name) == len && !strncasecmp(formats[i]->name, name, len))
-			return formats[i];
-	return NULL;
+	const struct rd_format *const *found = RD_FIND(f, formats, RD_COUNT(formats),
+		strlen((*f)->name) == len && !strncasecmp((*f)->name, name, len));
+
+	return found ? *found : NULL;
 }
 
 static bool ends_with(const char *s, size_t len, const char *end, size_t end_len)

@@ -72,12 +72,6 @@ static enum step begin(struct rd_reader *r)
 	return f ? STEP_OTHER : STEP_FAIL;
 }
 
-/* Space that was reserved for a file but never written reads as zeros, here as empty records. */
-static bool is_zero(const uint8_t *p, size_t len)
-{
-	return !*p && !memcmp(p, p + 1, len - 1);
-}
-
 static enum step next(struct rd_reader *r, struct rd_frame *frame)
 {
 	const uint8_t *p = reader_at(r);
@@ -96,7 +90,8 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 	total = r->pcap.record_header + (size_t)caplen;
 	if (reader_left(r) < total)
 		return reader_more(r, total);
-	if (!caplen && is_zero(p, PCAP_RECORD))
+	/* Space that was reserved but never written reads as zeros, here as empty records. */
+	if (!caplen && !*p && !memcmp(p, p + 1, PCAP_RECORD - 1))
 		return reader_damaged(r, "zeros instead of a record");
 	*frame = (struct rd_frame){
 		.data = p + r->pcap.record_header,

@@ -103,6 +103,13 @@ static void report_where(const struct capture_run *r)
 	fprintf(stderr, "%s (%s)\n", files, rd_fmt_bytes(size, r->result->written.file_bytes));
 }
 
+/* A line, if there are any: what stands before their number, what they are, and what of them. */
+static void put_count(const char *before, uint64_t n, const char *noun, const char *after)
+{
+	if (n)
+		fprintf(stderr, "  %s%" PRIu64 " %s%s%s\n", before, n, noun, rd_plural(n), after);
+}
+
 /* What was counted before frames were filtered out says so. */
 static void report_account(const struct rd_frame_account *a, bool filtered)
 {
@@ -113,16 +120,10 @@ static void report_account(const struct rd_frame_account *a, bool filtered)
 		rd_fmt_count(out, a->direction[RD_DIR_OUT]),
 		rd_fmt_count(unknown, a->direction[RD_DIR_UNKNOWN]),
 		filtered ? "    (before the filter)" : "");
-	if (a->bad_time)
-		fprintf(stderr,
-			"  %" PRIu64
-			" timestamp%s of the device more than 1 s off, stored unchanged\n",
-			a->bad_time, rd_plural(a->bad_time));
-	if (a->no_time)
-		fprintf(stderr,
-			"  %" PRIu64
-			" frame%s without a timestamp of the device, with the system clock's\n",
-			a->no_time, rd_plural(a->no_time));
+	put_count(
+		"", a->bad_time, "timestamp", " of the device more than 1 s off, stored unchanged");
+	put_count("", a->no_time, "frame",
+		" without a timestamp of the device, with the system clock's");
 	if (a->disordered[RD_DIR_IN] || a->disordered[RD_DIR_OUT] || a->disordered[RD_DIR_UNKNOWN])
 		fprintf(stderr,
 			"  timestamps of the device out of order: %" PRIu64 " received, %" PRIu64
@@ -172,22 +173,13 @@ static void report_text(const struct capture_run *r)
 			" of these frames arrived after the last file was full, and are in none\n",
 			r->result->written.beyond);
 	report_scope(r);
-	if (r->result->left_out)
-		fprintf(stderr,
-			"  %" PRIu64
-			" frame%s of other link types left out: a file has one link type\n",
-			r->result->left_out, rd_plural(r->result->left_out));
-	if (r->result->written.late)
-		fprintf(stderr,
-			"  %" PRIu64
-			" frame%s arrived too late to be sorted among those of other queues "
-			"(reordercap sorts the file)\n",
-			r->result->written.late, rd_plural(r->result->written.late));
-	if (r->result->gaps)
-		fprintf(stderr,
-			"  the receive queue failed %" PRIu64
-			" time%s; an unknown number of frames is missing there\n",
-			r->result->gaps, r->result->gaps == 1 ? "" : "s");
+	put_count("", r->result->left_out, "frame",
+		" of other link types left out: a file has one link type");
+	put_count("", r->result->written.late, "frame",
+		" arrived too late to be sorted among those of other queues (reordercap sorts the "
+		"file)");
+	put_count("the receive queue failed ", r->result->gaps, "time",
+		"; an unknown number of frames is missing there");
 	if (r->result->end == RD_END_MEMORY)
 		fprintf(stderr, "  the memory of -M was full: the capture ended there\n");
 	loss_advise(r);

@@ -228,11 +228,6 @@ static struct rd_growth *read_once(struct watched_port *p, struct rd_counters *a
 	return growth;
 }
 
-static bool any_fell(const struct rd_growth *growth, size_t n)
-{
-	return RD_ANY(g, growth, n, g->wrapped || g->verdict == RD_GROWTH_RESET);
-}
-
 static void read_port(struct rd_recorder *r, unsigned int index)
 {
 	struct counters_watch *w = &r->watch.counters;
@@ -241,7 +236,7 @@ static void read_port(struct rd_recorder *r, unsigned int index)
 	struct rd_growth *growth = read_once(p, &all);
 
 	/* Some files may have been read before a reset, and the others after it. */
-	if (growth && any_fell(growth, all.n)) {
+	if (growth && RD_ANY(g, growth, all.n, g->wrapped || g->verdict == RD_GROWTH_RESET)) {
 		free(growth);
 		rd_counters_free(&all);
 		growth = read_once(p, &all);

@@ -18,24 +18,16 @@ static const char *why_not_wire(const struct rd_recorder *r, const struct trigge
 	return NULL;
 }
 
-static bool of_frames(const struct trigger *t)
-{
-	return t->source == TRIGGER_WIRE || t->source == TRIGGER_STALL;
-}
-
-/* A stall fires when its time has expired. */
-static bool is_begin_missing(const struct rd_recorder *r, const struct trigger *t)
-{
-	return t->source == TRIGGER_STALL && t->most >= r->config.retention.pre_ns;
-}
-
 void explain_warn(const struct rd_recorder *r)
 {
 	for (unsigned int i = 0; i < r->n_triggers; i++) {
 		const struct trigger *t = &r->trigger[i];
-		const char *why = of_frames(t) ? why_not_wire(r, t) : NULL;
+		const char *why = t->source == TRIGGER_WIRE || t->source == TRIGGER_STALL
+					  ? why_not_wire(r, t)
+					  : NULL;
 
-		if (is_begin_missing(r, t))
+		/* A stall fires when its time has expired. */
+		if (t->source == TRIGGER_STALL && t->most >= r->config.retention.pre_ns)
 			rd_log(RD_LOG_WARNING,
 				"--trigger '%s': the packets before it waited are written only if "
 				"--pre is longer than %g s",

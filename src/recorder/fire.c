@@ -36,12 +36,6 @@ static void remember(struct rd_recorder *r, enum rd_triggered result, uint64_t n
 	f->file_ns = r->begun[r->newest].ns;
 }
 
-/* Called with the lock held. Whether this trigger is to be described in words, or only named. */
-static bool is_detailed(const struct rd_recorder *r, enum rd_triggered result)
-{
-	return result == RD_TRIGGER_BEGINS || r->begun[r->newest].n < DETAILED;
-}
-
 static void announce(const struct rd_recorder *r, const struct trigger *t, enum rd_triggered result,
 	const char *text)
 {
@@ -107,7 +101,8 @@ bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct 
 	result = rd_session_trigger(r->session, ns);
 	account(r, result);
 	if (counts(result)) {
-		if (is_detailed(r, result)) {
+		/* Others are only named. */
+		if (result == RD_TRIGGER_BEGINS || r->begun[r->newest].n < DETAILED) {
 			wire_describe(t, r->link, frame, text, sizeof(text));
 			remember(r, result, ns, text);
 		}

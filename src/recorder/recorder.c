@@ -150,14 +150,6 @@ static void on_found(void *ctx, unsigned int files, uint64_t bytes)
 			files, rd_plural(files), rd_fmt_bytes(size, bytes));
 }
 
-/* A window without a file has no path; a file that was removed again has one. */
-static void log_no_file(const struct rd_dump *dump, const char *reason)
-{
-	rd_log(RD_LOG_INFO, "%s: no file: %s", reason,
-		dump->path ? "what --max-disk leaves is too small for a frame"
-			   : "no frame was received that is not in an earlier file");
-}
-
 /* Consecutive failures are logged once. */
 static void log_dump(struct rd_recorder *r, const struct rd_dump *dump, const char *reason)
 {
@@ -212,7 +204,10 @@ static void on_dump(void *ctx, const struct rd_dump *dump)
 		triggers = *known;
 	pthread_mutex_unlock(&r->lock);
 	if (!dump->frames && !dump->failed)
-		log_no_file(dump, triggers.first);
+		/* A window without a file has no path; a file that was removed again has one. */
+		rd_log(RD_LOG_INFO, "%s: no file: %s", triggers.first,
+			dump->path ? "what --max-disk leaves is too small for a frame"
+				   : "no frame was received that is not in an earlier file");
 	else
 		log_dump(r, dump, dump->frames ? triggers.first : "");
 	if (dump->frames)

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define PERIOD_NS 10000000000U
 

@@ -53,11 +53,6 @@ static const char *const failures[] = {"*Got completion from peer*", "*[Cc]omple
 #define STALL_LEAST_NS 1000000U
 #define STALL_MOST_NS  3600000000000U
 
-static bool is_event_name(const char *name)
-{
-	return RD_ANY(e, event_names, RD_COUNT(event_names), strcmp(*e, name) == 0);
-}
-
 static int refuse(const struct trigger *t, struct rd_error *err, const char *why)
 {
 	return rd_fail(err, RD_CLASS_USAGE, 0,
@@ -158,7 +153,8 @@ static int parse_value(struct trigger *t, const char *value, struct rd_error *er
 	if (wanted == VALUE_NONE)
 		return refuse(t, err, "this trigger takes no value: leave out '='");
 	t->value = value;
-	if (wanted == VALUE_EVENT && !is_event_name(value))
+	if (wanted == VALUE_EVENT &&
+		!RD_ANY(e, event_names, RD_COUNT(event_names), !strcmp(*e, value)))
 		return refuse(t, err, "there is no event of that name");
 	return wanted == VALUE_NAK ? parse_nak(t, value, err) : 0;
 }

@@ -317,11 +317,6 @@ static void judge_presence(struct run *run, unsigned int i)
 			p->error[0] ? p->error : p->details);
 }
 
-static bool is_complete(const struct round *p)
-{
-	return !p->counts.never && !p->changed;
-}
-
 /* What all paths lack is not due to a path: the sniffer does not see such frames. */
 struct common {
 	uint64_t missing, changed; /* minimum over the paths */
@@ -371,7 +366,7 @@ static bool judge_frames(struct run *run)
 			result_found(run->result, "frames_changed",
 				"%s, %llu frame%s with other bytes than were sent", paths[i].title,
 				(unsigned long long)p->changed, rd_plural(p->changed));
-		if (!is_complete(p))
+		if (p->counts.never || p->changed)
 			continue;
 		if (first && first->hash != p->hash)
 			result_found(run->result, "frames_differ",

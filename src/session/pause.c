@@ -13,12 +13,6 @@
 #define TIMES_READ   50 /* at most this fraction (1/N) of the time */
 #define COUNTERS_MAX 64 /* of a port */
 
-/* The kernel alone fills the queue of a netdev: nothing is copied over PCIe. */
-static bool is_copied(const struct rd_session *s, unsigned int i)
-{
-	return s->loss.before[i].n && strcmp(s->in.sources[i]->ops->name, "netdev") != 0;
-}
-
 /* Of a share, whether it is larger than it was. */
 static uint64_t growth_of(const struct rd_counters *before, const struct rd_counter *c,
 	const struct rd_growth *growth)
@@ -74,7 +68,8 @@ void pause_tick(struct rd_session *s)
 	if (start < s->loss.pause_ns)
 		return;
 	for (unsigned int i = 0; i < s->in.n; i++)
-		if (is_copied(s, i))
+		/* The kernel alone fills the queue of a netdev: nothing is copied over PCIe. */
+		if (s->loss.before[i].n && strcmp(s->in.sources[i]->ops->name, "netdev") != 0)
 			look(s, i);
 	period = (rd_monotonic_ns() - start) * TIMES_READ;
 	s->loss.pause_ns = start + (period > PERIOD_NS ? period : PERIOD_NS);

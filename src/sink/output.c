@@ -89,13 +89,9 @@ static bool knows_holes(int fd)
 	static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
 		F2FS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC};
 	struct statfs fs;
-	size_t i = 0;
 
-	if (fstatfs(fd, &fs) < 0)
-		return false;
-	while (i < RD_COUNT(types) && (unsigned long)fs.f_type != types[i])
-		i++;
-	return i < RD_COUNT(types);
+	return fstatfs(fd, &fs) == 0 &&
+	       RD_ANY(t, types, RD_COUNT(types), (unsigned long)fs.f_type == *t);
 }
 
 /* For as long as it is open. A file system without locks protects nothing. */

@@ -4,7 +4,6 @@
  * which copies what crosses the port in both directions (ibv_create_flow(3); mlx5_ib, mlx4_ib).
  */
 #include "verbs_port.h"
-#include <errno.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,6 +5,7 @@
  * function), the direction is unknown. But a frame from another address to a group is received: so
  * are the broadcasts and multicasts of all stations.
  */
+#include <rdmadump/array.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/wire.h>
 #include <string.h>
@@ -78,10 +79,7 @@ static void mark_one_mac(uint64_t mac, struct rd_frame *frames, unsigned int n)
 
 static bool is_among(const uint64_t *macs, unsigned int n, uint64_t mac)
 {
-	for (unsigned int i = 0; i < n; i++)
-		if (macs[i] == mac)
-			return true;
-	return false;
+	return RD_ANY(m, macs, n, *m == mac);
 }
 
 static void mark_macs(const struct rd_local *local, struct rd_frame *frames, unsigned int n)
@@ -104,10 +102,7 @@ static void mark_macs(const struct rd_local *local, struct rd_frame *frames, uns
 
 static bool is_local_ip(const struct rd_local *local, const uint8_t *ip)
 {
-	for (unsigned int i = 0; i < local->n_ip; i++)
-		if (memcmp(local->ip[i], ip, 16) == 0)
-			return true;
-	return false;
+	return RD_ANY(own, local->ip, local->n_ip, memcmp(*own, ip, 16) == 0);
 }
 
 /* IPv4 as a GID writes it: ::ffff:a.b.c.d. */
@@ -205,10 +200,7 @@ void rd_direction_cooked(enum rd_link link, struct rd_frame *frames, unsigned in
 
 static bool is_local_mac(const struct rd_local *local, const uint8_t *mac)
 {
-	for (unsigned int i = 0; i < local->n_mac; i++)
-		if (memcmp(local->mac[i], mac, 6) == 0)
-			return true;
-	return false;
+	return RD_ANY(own, local->mac, local->n_mac, memcmp(*own, mac, 6) == 0);
 }
 
 void rd_local_add_mac(struct rd_local *local, const uint8_t mac[6])
@@ -229,13 +221,8 @@ void rd_local_add_ip(struct rd_local *local, const uint8_t ip[16])
 
 static bool has_all(const struct rd_local *local, const struct rd_local *now)
 {
-	for (unsigned int i = 0; i < now->n_mac; i++)
-		if (!is_local_mac(local, now->mac[i]))
-			return false;
-	for (unsigned int i = 0; i < now->n_ip; i++)
-		if (!is_local_ip(local, now->ip[i]))
-			return false;
-	return true;
+	return !RD_ANY(mac, now->mac, now->n_mac, !is_local_mac(local, *mac)) &&
+	       !RD_ANY(ip, now->ip, now->n_ip, !is_local_ip(local, *ip));
 }
 
 bool rd_local_now(struct rd_local *local, const struct rd_local *now)

@@ -4,7 +4,7 @@
 #include <rdmadump/frame.h>
 
 /* Those that are decoded, and others by name. */
-static const struct {
+static const struct type {
 	int number;
 	enum rd_link link;
 	const char *name;
@@ -32,18 +32,21 @@ static const struct {
 	{276, RD_LINK_SLL2, "LINUX_SLL2"},
 };
 
+static const struct type *type_of(int linktype)
+{
+	return RD_FIND(t, types, RD_COUNT(types), t->number == linktype);
+}
+
 enum rd_link rd_link_of(int linktype)
 {
-	for (size_t i = 0; i < RD_COUNT(types); i++)
-		if (types[i].number == linktype)
-			return types[i].link;
-	return RD_LINK_RAW;
+	const struct type *t = type_of(linktype);
+
+	return t ? t->link : RD_LINK_RAW;
 }
 
 const char *rd_linktype_name(int linktype)
 {
-	for (size_t i = 0; i < RD_COUNT(types); i++)
-		if (types[i].number == linktype)
-			return types[i].name;
-	return NULL;
+	const struct type *t = type_of(linktype);
+
+	return t ? t->name : NULL;
 }

@@ -58,9 +58,9 @@ TEST(doubts_are_documented)
 
 			fprintf(row, "\n| `%s` | %s |", rule->key,
 				rd_certainty_name(rule->certainty));
-			for (const struct doubt *d = rule->doubts; d->holds; d++)
+			for (const struct doubt *const *d = rule->doubts; *d; d++)
 				fprintf(row, "%s %s%s", d == rule->doubts ? "" : ";",
-					d->most ? "(likely) " : "", d->text);
+					(*d)->most ? "(likely) " : "", (*d)->text);
 			fputs(" |\n", row);
 			fclose(row);
 			if (!strstr(doc, text))

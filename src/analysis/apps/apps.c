@@ -11,11 +11,6 @@ const struct app *const apps[APPS] = {
 };
 #undef APP
 
-static bool has_port(const struct app *app, uint16_t port)
-{
-	return port && (app->ports[0] == port || app->ports[1] == port);
-}
-
 void app_asked(const struct rd_cm *cm, struct rd_connection *made)
 {
 	struct rd_cm_ip ip;
@@ -26,7 +21,9 @@ void app_asked(const struct rd_cm *cm, struct rd_connection *made)
 	for (uint8_t i = 0; i < APPS && !made->app; i++) {
 		const struct app *app = apps[i];
 
-		made->app_signs = has_port(app, ip.port) ? RD_APP_BY_PORT : 0;
+		made->app_signs = ip.port && (app->ports[0] == ip.port || app->ports[1] == ip.port)
+					  ? RD_APP_BY_PORT
+					  : 0;
 		if (ip.length && app->private_data &&
 			app->private_data(cm->private_data + IP_DATA, cm->private_len - IP_DATA,
 				&made->queue))

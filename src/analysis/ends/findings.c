@@ -67,15 +67,10 @@ static bool may_be_lost_downstream(const struct sight *s, uint64_t asked_for)
 
 /* --- doubts ----------------------------------------------------------------------------------- */
 
-static bool has_no_sender(const struct look *l)
-{
-	return !l->ends->p->sender_known;
-}
+DOUBT(has_no_sender, "nothing proves which capture is at the sender", !l->ends->p->sender_known)
 
-static bool has_evicted(const struct look *l)
-{
-	return l->ends->r->evicted;
-}
+DOUBT(has_evicted, "more packets than the analysis keeps waited for their match",
+	l->ends->r->evicted)
 
 /* Packets whose headers were damaged on the path arrive as others. */
 static bool may_have_other_headers(const struct look *l)
@@ -108,16 +103,11 @@ static bool may_be_too_long_to_capture(const struct look *l)
 						       sender->end.how == RD_ENDING_STOPPED));
 }
 
-static bool is_end_of_all(const struct look *l)
-{
-	return l->ends->w->arrived_last < l->ends->w->lost.first_frame;
-}
+DOUBT(is_end_of_all, "none arrived after them: the path may have failed",
+	l->ends->w->arrived_last < l->ends->w->lost.first_frame)
 
 /* Where it has none of a QP's packets, it may have ended before, or not take them. */
-static bool has_no_packet(const struct look *l)
-{
-	return !l->ends->w->arrived;
-}
+DOUBT(has_no_packet, "it has no packet to this QP, and may not take them", !l->ends->w->arrived)
 
 static uint64_t late_or_damaged(const struct sight *s)
 {
@@ -128,15 +118,10 @@ static uint64_t late_or_damaged(const struct sight *s)
 	return sum;
 }
 
-static bool are_late_or_damaged(const struct look *l)
-{
-	return late_or_damaged(l->ends);
-}
+DOUBT(are_late_or_damaged, "others are late or damaged", late_or_damaged(l->ends))
 
-static bool may_be_missed_by_sender(const struct look *l)
-{
-	return !too_many_to_be_missed(l->ends, l->ends->p->sender, l->f->evidence.count);
-}
+DOUBT(may_be_missed_by_sender, "the sender's capture may have missed them",
+	!too_many_to_be_missed(l->ends, l->ends->p->sender, l->f->evidence.count))
 
 /*
  * Without IP ids that differ, a retransmission looks the same. With them, it may be a copy that was
@@ -150,34 +135,23 @@ static bool may_be_sent_twice(const struct look *l)
 	       !too_many_to_be_missed(s, s->p->sender, s->w->duplicated_runs);
 }
 
-static bool are_copies(const struct look *l)
-{
-	return !l->ends->w->reordered;
-}
+DOUBT(are_copies, "which copy of a packet is which is not known", !l->ends->w->reordered)
 
 /* Equal times prove no order. */
-static bool has_equal_times(const struct look *l)
-{
-	return l->ends->w->reordered && !l->ends->w->reordered_proven;
-}
+DOUBT(has_equal_times, "their times are equal at one end",
+	l->ends->w->reordered && !l->ends->w->reordered_proven)
 
 /* Whether frames of a capture are not in the order of their times. */
-static bool goes_back(const struct look *l)
-{
-	return l->ends->reports[RD_TAP_A]->totals.backwards ||
-	       l->ends->reports[RD_TAP_B]->totals.backwards;
-}
+DOUBT(goes_back, "a capture is not in the order of its times",
+	l->ends->reports[RD_TAP_A]->totals.backwards ||
+		l->ends->reports[RD_TAP_B]->totals.backwards)
 
 /* A packet whose first copy is lost looks late if the sender's capture missed it the next time. */
-static bool may_be_missed_again(const struct look *l)
-{
-	return !l->ends->p->ids_tell && !trusted(&l->ends->trust[l->ends->p->sender]);
-}
+DOUBT(may_be_missed_again, "the sender's capture missed packets: a retransmission looks late",
+	!l->ends->p->ids_tell && !trusted(&l->ends->trust[l->ends->p->sender]))
 
-static bool is_receiver_untrusted(const struct look *l)
-{
-	return !trusted(&l->ends->trust[!l->ends->p->sender]);
-}
+DOUBT(is_receiver_untrusted, "the receiver's capture missed packets, for which it may have asked",
+	!trusted(&l->ends->trust[!l->ends->p->sender]))
 
 /*
  * A NAK may be due to packets that came late, or that follow one with an RNR NAK: rxe_resp.c
@@ -196,10 +170,8 @@ static bool may_be_asked_again(const struct look *l)
  * With one direction, a clock that was set looks the same; with both it does as far as they have
  * delays, but not again and again.
  */
-static bool may_be_clock(const struct look *l)
-{
-	return !l->ends->r->both_ways || l->ends->p->rises < RISES_MIN;
-}
+DOUBT(may_be_clock, "a clock may have been set",
+	!l->ends->r->both_ways || l->ends->p->rises < RISES_MIN)
 
 /*
  * Packets of the same bytes of which each capture missed another one: a wrong pair may seem fast,
@@ -222,10 +194,8 @@ static bool is_inconsistent(const struct look *l)
 	return !l->ends->r->proven || (l->ends->r->both_ways && !l->ends->r->offset_known);
 }
 
-static bool is_of_any_network(const struct look *l)
-{
-	return l->ends->p->doubtful;
-}
+DOUBT(is_of_any_network, "packets outside of tunnels may be of any of the networks",
+	l->ends->p->doubtful)
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
@@ -377,11 +347,10 @@ static bool delay_varies(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-#define NO_SENDER IF(has_no_sender, "nothing proves which capture is at the sender")
 /* Of all rules. */
 #define NO_CLOCK                                                                                   \
 	IF(is_inconsistent, "no offset of the clocks fits, or packets may be paired wrongly"),     \
-		IF(is_of_any_network, "packets outside of tunnels may be of any of the networks")
+		is_of_any_network
 #define AT_EDGE	  IF(is_at_edge, "one of the captures may not have run then")
 #define OTHER_ONE IF(may_have_other_headers, "damaged headers make other packets of them")
 
@@ -393,9 +362,7 @@ const struct rule rules_of_ends[] = {
 			   "missed them",
 		.next = "look at discards, CRC errors and PFC counters of every port between the "
 			"two hosts, and at what the receiver's capture lost",
-		.doubts = {NO_SENDER, NO_CLOCK, OTHER_ONE,
-			IF(has_evicted, "more packets than the analysis keeps waited for their "
-					"match"),
+		.doubts = {has_no_sender, NO_CLOCK, OTHER_ONE, has_evicted,
 			IF(may_be_missed, "the receiver's capture may have missed them")},
 		.traits = IS_REPEATED,
 		.cause = CAUSE(4, "LOSS",
@@ -408,10 +375,10 @@ const struct rule rules_of_ends[] = {
 			   "QP's path MTU needs: it drops longer packets",
 		.next = "ping -M do -s SIZE between the hosts; compare the MTUs of all ports on "
 			"the path with the path MTU of the QP",
-		.doubts = {NO_SENDER, NO_CLOCK, OTHER_ONE,
+		.doubts = {has_no_sender, NO_CLOCK, OTHER_ONE,
 			IF(may_be_too_long_to_capture,
 				"the receiver's capture may have missed them"),
-			IF(is_end_of_all, "none arrived after them: the path may have failed")},
+			is_end_of_all},
 		.traits = IS_REPEATED,
 		.cause = CAUSE(1, "MTU",
 			"Long packets from {s} to {r} are lost between the two capture points, "
@@ -427,8 +394,7 @@ const struct rule rules_of_ends[] = {
 			   "captures, or its capture and the path both lost them",
 		.next = "look at tx_discards_phy, at errors and at the egress policy of the "
 			"sender's port",
-		.doubts = {NO_CLOCK, IF(are_late_or_damaged, "others are late or damaged"),
-			IF(may_be_missed_by_sender, "the sender's capture may have missed them")},
+		.doubts = {NO_CLOCK, are_late_or_damaged, may_be_missed_by_sender},
 		.traits = OF_SENDER,
 		.cause = CAUSE(4, "LOSS",
 			"Packets from {s} to {r} are lost before the capture point at {s}: neither "
@@ -444,10 +410,7 @@ const struct rule rules_of_ends[] = {
 			   "filter",
 		.next = "look at out_of_buffer, rx_discards_phy and rx_icrc_encapsulated of the "
 			"receiver",
-		.doubts = {NO_SENDER, NO_CLOCK,
-			IF(is_receiver_untrusted, "the receiver's capture missed packets, for "
-						  "which it may have asked"),
-			IF(goes_back, "a capture is not in the order of its times"),
+		.doubts = {has_no_sender, NO_CLOCK, is_receiver_untrusted, goes_back,
 			IF(may_be_asked_again, "others are late, or got an RNR NAK")},
 		.cause = CAUSE(4, "LOSS",
 			"Packets from {s} pass the capture point at {r}, and are lost downstream "
@@ -471,7 +434,7 @@ const struct rule rules_of_ends[] = {
 		.meaning = "a mirror session that copies a frame at two ports, or a loop; or the "
 			   "sender's capture missed a retransmission",
 		.next = "look for mirror sessions and loops on the switches between",
-		.doubts = {NO_SENDER, NO_CLOCK,
+		.doubts = {has_no_sender, NO_CLOCK,
 			IF(may_be_sent_twice, "the sender's capture may have missed the second "
 					      "one")},
 		.traits = OF_SENDER,
@@ -484,12 +447,8 @@ const struct rule rules_of_ends[] = {
 			   "LAG that hashes per packet; or a capture that merges several queues "
 			   "out of order",
 		.next = "hash by UDP source port, or use NICs that accept packets out of order",
-		.doubts = {NO_SENDER, NO_CLOCK,
-			IF(are_copies, "which copy of a packet is which is not known"),
-			IF(has_equal_times, "their times are equal at one end"),
-			IF(goes_back, "a capture is not in the order of its times"),
-			IF(may_be_missed_again, "the sender's capture missed packets: a "
-						"retransmission looks late")},
+		.doubts = {has_no_sender, NO_CLOCK, are_copies, has_equal_times, goes_back,
+			may_be_missed_again},
 		.traits = OF_SENDER,
 		.cause = CAUSE(5, "ORDER",
 			"Packets from {s} to {r} overtake each other between the two capture "
@@ -504,8 +463,7 @@ const struct rule rules_of_ends[] = {
 			"the capture at the sender lost frames, or does not get all that its NIC "
 			"sends",
 		.next = "look at the losses of that capture",
-		.doubts = {NO_SENDER, NO_CLOCK, OTHER_ONE, AT_EDGE,
-			IF(has_no_packet, "it has no packet to this QP, and may not take them")},
+		.doubts = {has_no_sender, NO_CLOCK, OTHER_ONE, AT_EDGE, has_no_packet},
 		.cause = CAUSE(12, "CAPTURE",
 			"No fault was found, but the capture at {s} missed packets that the other "
 			"one has.",
@@ -519,7 +477,7 @@ const struct rule rules_of_ends[] = {
 		.meaning = "the capture at the receiver lost frames, or does not get all that "
 			   "arrives",
 		.next = "look at the losses of that capture",
-		.doubts = {NO_SENDER, NO_CLOCK, AT_EDGE},
+		.doubts = {has_no_sender, NO_CLOCK, AT_EDGE},
 		.cause = CAUSE(12, "CAPTURE",
 			"No fault was found, but the capture at {r} missed packets that {r} "
 			"acknowledged.",
@@ -535,7 +493,7 @@ const struct rule rules_of_end_paths[] = {
 		.meaning = "queues on the path: congestion, or pauses (PFC); or software "
 			   "timestamps",
 		.next = "compare with ECN marks and pause counters of that time",
-		.doubts = {NO_SENDER, NO_CLOCK, IF(may_be_clock, "a clock may have been set"),
+		.doubts = {has_no_sender, NO_CLOCK, may_be_clock,
 			IF(may_be_wrong_pairs, "the fastest packets may be paired wrongly")}},
 	{0},
 };

@@ -236,12 +236,9 @@ memory:
 
 bool rd_ends_has_both_ways(const struct rd_ends_report *r)
 {
-	for (size_t i = 0; i < r->n_paths; i++)
-		for (size_t k = 0; k < r->n_paths; k++)
-			if (!strcmp(r->paths[i].from, r->paths[k].to) &&
-				!strcmp(r->paths[i].to, r->paths[k].from))
-				return true;
-	return false;
+	return RD_ANY(p, r->paths, r->n_paths,
+		RD_ANY(q, r->paths, r->n_paths,
+			!strcmp(p->from, q->to) && !strcmp(p->to, q->from)));
 }
 
 void rd_ends_report_free(struct rd_ends_report *r)

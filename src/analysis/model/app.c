@@ -324,12 +324,6 @@ static void restart(struct rd_analysis *a, struct flow *f)
 		q->queue = link->made.queue;
 }
 
-/* Nothing but the format of one message was a sign of it, and most others have another one. */
-static bool was_no_application(const struct app_queue *q)
-{
-	return !q->signs && q->misfits >= TRIES;
-}
-
 void app_send(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	struct flow *peer = f->pair.peer;
@@ -343,7 +337,8 @@ void app_send(struct rd_analysis *a, struct flow *f, const struct item *it)
 	if (peer && peer->app != f->app)
 		join(f->app, peer, f != f->app->client);
 	message_take(a, f->app, f, it);
-	if (was_no_application(f->app)) {
+	/* Only the format of one message was a sign of it, and most others have another one. */
+	if (!f->app->signs && f->app->misfits >= TRIES) {
 		app_leave(f);
 		f->app = &app_none;
 	}

@@ -51,11 +51,6 @@ static uint64_t rate_now(const struct flow *f, uint64_t ns)
 	return bit_rate(f->traffic.wire_bytes - r->since_bytes + r->last_bytes, length);
 }
 
-static void slot_begin(struct flow *f, uint64_t ns)
-{
-	f->rate = (struct flow_rate){.since_ns = ns, .since_bytes = f->traffic.wire_bytes};
-}
-
 /* The rates of an episode, as far as they are known, and its end. */
 static void episode_end(struct congestion *c)
 {
@@ -88,7 +83,7 @@ void rate_slot(struct rd_analysis *a, struct flow *f, uint64_t ns)
 	/* Earlier than the slot: `length` is huge. */
 	bool idle = !was.since_ns || length > IDLE_NS || bytes > UINT32_MAX;
 
-	slot_begin(f, ns);
+	f->rate = (struct flow_rate){.since_ns = ns, .since_bytes = f->traffic.wire_bytes};
 	if (!idle) {
 		f->rate.last_ns = (uint32_t)length;
 		f->rate.last_bytes = (uint32_t)bytes;

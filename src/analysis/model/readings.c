@@ -94,10 +94,8 @@ bool facts_is_local(const struct facts_port *p, const char *address)
 
 const struct facts_port *facts_port_at(const struct rd_analysis *a, const char *address)
 {
-	for (unsigned int i = 0; a->facts && i < a->facts->n_ports; i++)
-		if (facts_is_local(&a->facts->ports[i], address))
-			return &a->facts->ports[i];
-	return NULL;
+	return a->facts ? RD_FIND(p, a->facts->ports, a->facts->n_ports, facts_is_local(p, address))
+			: NULL;
 }
 
 /* Whether one capture has both readings around this time. */

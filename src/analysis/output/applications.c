@@ -124,6 +124,14 @@ static void put_statuses(const struct rd_report *r, const struct rd_application 
 }
 
 /* What the numbers above do not include. */
+static void put_number(FILE *out, uint64_t n, const char *of)
+{
+	char number[RD_UNITS_LEN];
+
+	if (n)
+		fprintf(out, "  %s %s\n", rd_fmt_count(number, n), of);
+}
+
 static void put_limits(const struct rd_application *app, FILE *out)
 {
 	uint64_t untimed = 0;
@@ -136,18 +144,10 @@ static void put_limits(const struct rd_application *app, FILE *out)
 			"  %s of %" PRIu64
 			" messages cannot be read: cut off, or replaced by zeros\n",
 			rd_fmt_count(number, app->unreadable), app->messages);
-	if (app->misfits)
-		fprintf(out, "  %s messages are not in its format\n",
-			rd_fmt_count(number, app->misfits));
-	if (app->unmatched)
-		fprintf(out, "  %s replies without their request in the capture\n",
-			rd_fmt_count(number, app->unmatched));
-	if (untimed)
-		fprintf(out, "  %s replies not timed: messages between may be missing\n",
-			rd_fmt_count(number, untimed));
-	if (app->not_followed)
-		fprintf(out, "  %s requests not followed: too many were open at once\n",
-			rd_fmt_count(number, app->not_followed));
+	put_number(out, app->misfits, "messages are not in its format");
+	put_number(out, app->unmatched, "replies without their request in the capture");
+	put_number(out, untimed, "replies not timed: messages between may be missing");
+	put_number(out, app->not_followed, "requests not followed: too many were open at once");
 }
 
 static void put_slowest(const struct rd_report *r, const struct rd_application *app, FILE *out)

@@ -27,11 +27,6 @@ void grid_put(struct grid *g, const char *format, ...)
 	va_end(args);
 }
 
-static const char *cell_of(const struct grid *g, size_t row, unsigned int column)
-{
-	return g->cell[row * g->n_columns + column];
-}
-
 static bool is_empty(const char *text)
 {
 	return !*text || !strcmp(text, "0") || !strcmp(text, "-");
@@ -54,7 +49,7 @@ static void measure(const struct grid *g, size_t rows, struct plan *p)
 		p->empty[c] = c > 0;
 		p->shown[c] = true;
 		for (size_t r = 0; r < rows; r++) {
-			const char *text = cell_of(g, r, c);
+			const char *text = g->cell[r * g->n_columns + c];
 			unsigned int width = (unsigned int)strlen(text);
 
 			p->width[c] = RD_MAX(p->width[c], width);

@@ -21,12 +21,6 @@ static void name_text(char name[NAME_LEN], const struct rd_mad_row *row)
 		snprintf(name, NAME_LEN, "%s", text);
 }
 
-/* Messages of the CM are in every capture with connections, and part of those. */
-static bool is_worth_a_table(const struct rd_report *r)
-{
-	return RD_ANY(m, r->mads, r->n_mads, m->class != RD_MAD_CM);
-}
-
 static void put_row(struct grid *g, const struct rd_mad_row *row)
 {
 	char name[NAME_LEN], frames[RD_UNITS_LEN];
@@ -50,7 +44,9 @@ void mads_text(const struct rd_report *r, const struct rd_report_style *style, F
 	struct grid g = {.column = columns, .n_columns = RD_COUNT(columns)};
 	size_t most = style->verbose ? r->n_mads : ROWS_SHOWN;
 
-	if (!r->n_mads || (!style->verbose && !is_worth_a_table(r)))
+	/* Messages of the CM are in every capture with connections, and part of those. */
+	if (!r->n_mads ||
+		(!style->verbose && !RD_ANY(m, r->mads, r->n_mads, m->class != RD_MAD_CM)))
 		return;
 	most = RD_MIN(most, r->n_mads);
 	for (size_t i = 0; i < most; i++)

@@ -227,15 +227,6 @@ static char *ranks_text(const struct rd_points_program *program, bool all)
 	return text;
 }
 
-static bool has_host(const struct rd_points *p, size_t paths, uint32_t host)
-{
-	size_t i = 0;
-
-	while (i < paths && p->paths[i].from != host && p->paths[i].to != host)
-		i++;
-	return i < paths;
-}
-
 /* Of the hosts whose paths are shown. */
 static void put_programs(const struct rd_points *p, const struct rd_report_style *style, FILE *out)
 {
@@ -254,7 +245,8 @@ static void put_programs(const struct rd_points *p, const struct rd_report_style
 		const struct rd_owner *who = program->owner->who;
 		char host[RD_ADDRESS_LEN + 16], *ranks;
 
-		if (!has_host(p, paths_shown(p, style), program->host))
+		if (!RD_ANY(path, p->paths, paths_shown(p, style),
+			    path->from == program->host || path->to == program->host))
 			continue;
 		put_end(host, sizeof(host), p, program->host);
 		ranks = ranks_text(program, style->verbose);

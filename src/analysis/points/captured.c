@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which hosts were captured, and of which no capture is. */
 #include "points.h"
+#include <rdmadump/array.h>
 #include <string.h>
 
 static void mark(struct rd_points *p, const char *address, enum rd_points_captured how)
@@ -30,17 +31,6 @@ static bool mark_own(struct rd_points *p, const struct rd_report *r)
 	return has_facts && !rd_findings_tally(&r->findings, "too-many-facts");
 }
 
-static bool is_at_all(const struct rd_report *r, const char *address)
-{
-	size_t i = 0;
-
-	while (i < r->n_conversations &&
-		(!strcmp(r->conversations[i].end[0].address, address) ||
-			!strcmp(r->conversations[i].end[1].address, address)))
-		i++;
-	return i == r->n_conversations;
-}
-
 /* Whether another capture has packets from there later. */
 static bool has_first(const struct rd_points *p, unsigned int capture, const char *address)
 {
@@ -66,7 +56,8 @@ static void mark_likely(struct rd_points *p, unsigned int capture)
 		return;
 	for (int i = 0; i < 2; i++) {
 		end[i] = r->conversations->end[i].address;
-		fits[i] = is_at_all(r, end[i]);
+		fits[i] = !RD_ANY(c, r->conversations, r->n_conversations,
+			strcmp(c->end[0].address, end[i]) && strcmp(c->end[1].address, end[i]));
 	}
 	if (fits[0] && fits[1])
 		for (int i = 0; i < 2; i++)

@@ -13,11 +13,6 @@ struct reading {
 	double error;
 };
 
-static int64_t first_moment(const struct rd_report *r)
-{
-	return (int64_t)(r->totals.first_ns - r->totals.moved_ns);
-}
-
 /*
  * Follows a pair from the capture `from`. Its offset is that at A's first moment; until that of the
  * reference, the clocks may have drifted apart, by an error that the drift has.
@@ -98,7 +93,8 @@ int points_clocks(struct rd_points *p)
 	}
 	if (at < p->n_captures) {
 		of[at].known = true;
-		p->clock_start = (uint64_t)first_moment(p->captures[at].report);
+		p->clock_start = p->captures[at].report->totals.first_ns -
+				 p->captures[at].report->totals.moved_ns;
 	}
 	for (; at < p->n_captures; at = next_of(p, of))
 		pass_on(p, of, at);

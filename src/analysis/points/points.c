@@ -9,12 +9,7 @@
 
 static bool has_path(const struct rd_ends_report *r, const char *a, const char *b)
 {
-	size_t i = 0;
-
-	while (i < r->n_paths &&
-		(strcmp(r->paths[i].from, a) != 0 || strcmp(r->paths[i].to, b) != 0))
-		i++;
-	return i < r->n_paths;
+	return RD_ANY(p, r->paths, r->n_paths, !strcmp(p->from, a) && !strcmp(p->to, b));
 }
 
 static bool says_the_same(const struct rd_judgement *a, const struct rd_judgement *b)
@@ -60,16 +55,6 @@ static int by_fault(const void *x, const void *y)
 		?: RD_ORDER(a->pair, b->pair) ?: RD_ORDER(a->capture, b->capture);
 }
 
-static bool is_in_a_pair(const struct rd_points *p, unsigned int capture)
-{
-	size_t i = 0;
-
-	while (i < p->n_pairs && p->pairs[i].capture[RD_TAP_A] != capture &&
-		p->pairs[i].capture[RD_TAP_B] != capture)
-		i++;
-	return i < p->n_pairs;
-}
-
 static int sort_verdicts(struct rd_points *p)
 {
 	p->verdicts = calloc(p->n_pairs + p->n_captures, sizeof(*p->verdicts));
@@ -79,7 +64,8 @@ static int sort_verdicts(struct rd_points *p)
 		p->verdicts[p->n_verdicts++] = (struct rd_points_verdict){
 			i, NONE, better_than(p, i), &p->pairs[i].ends->verdict};
 	for (uint32_t i = 0; i < p->n_captures; i++)
-		if (!is_in_a_pair(p, i))
+		if (!RD_ANY(pair, p->pairs, p->n_pairs,
+			    pair->capture[RD_TAP_A] == i || pair->capture[RD_TAP_B] == i))
 			p->verdicts[p->n_verdicts++] = (struct rd_points_verdict){
 				NONE, i, NONE, &p->captures[i].report->verdict};
 	qsort(p->verdicts, p->n_verdicts, sizeof(*p->verdicts), by_fault);

@@ -101,12 +101,10 @@ static void judge(struct rd_points *p, const struct own *own, size_t n)
 /* A host may also be late because packets are lost or paused, or responses slow. */
 static bool has_faults(const struct rd_points *p)
 {
-	size_t i = 0;
-
-	while (i < p->n_paths && !p->paths[i].count[RD_POINTS_LOST] &&
-		!p->paths[i].count[RD_POINTS_RETRANSMITTED] && !p->paths[i].count[RD_POINTS_PAUSES])
-		i++;
-	return i < p->n_paths || p->common.faulty;
+	return p->common.faulty ||
+	       RD_ANY(path, p->paths, p->n_paths,
+		       path->count[RD_POINTS_LOST] || path->count[RD_POINTS_RETRANSMITTED] ||
+			       path->count[RD_POINTS_PAUSES]);
 }
 
 int points_straggler(struct rd_points *p)

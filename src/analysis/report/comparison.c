@@ -44,153 +44,76 @@ static bool is_near(uint64_t a, uint64_t b)
 
 /* --- why they may differ ---------------------------------------------------------------------- */
 
-struct difference {
-	const struct scale *scale;
-	const struct quantity *c;
-	uint64_t more, less; /* that the device counted than the packets show */
+/*
+ * Why both numbers may differ. What the packets show is an estimate but in SURE ones: a difference
+ * need not mean anything; it is no finding if something that EXPLAINS it holds, too.
+ */
+struct reason {
+	bool holds;
+	enum { SURE, VAGUE, EXPLAINS } kind;
+	const char *text;
 };
-
-static bool capture_lost(const struct difference *d)
-{
-	return capture_lost_frames(d->scale->r);
-}
-
-static bool qps_left_out(const struct difference *d)
-{
-	return d->scale->r->totals.frames_left_out;
-}
-
-static bool is_filtered(const struct difference *d)
-{
-	return d->scale->r->filter && d->more;
-}
-
-static bool has_strangers(const struct difference *d)
-{
-	return d->more && d->more <= d->scale->strangers;
-}
-
-/* The host may deliver what it sends to a group to its own members. */
-static bool loops_back(const struct difference *d)
-{
-	return d->c->whose == RECEIVED && d->more && d->more <= d->scale->own_multicast;
-}
-
-/* The last reading is stored after all frames, so later frames were counted before it was known. */
-static bool is_after(const struct difference *d)
-{
-	return d->less && d->less <= d->scale->after;
-}
-
-static bool is_twice(const struct difference *d)
-{
-	return d->less && d->less <= quantity_shown(d->scale->a, d->scale->places, TWICE, d->c);
-}
-
-static bool is_at_ends(const struct difference *d)
-{
-	return (double)(d->more + d->less) <= d->scale->at_ends;
-}
-
-static bool sent_less(const struct difference *d)
-{
-	return d->scale->shown[SENT] < d->scale->grown[SENT] &&
-	       (d->c->whose == SENT || d->c->whose == OWN);
-}
-
-static bool sent_more(const struct difference *d)
-{
-	return d->c->whose == SENT && d->less;
-}
-
-static bool received_less(const struct difference *d)
-{
-	return d->scale->shown[RECEIVED] > d->scale->grown[RECEIVED] && d->c->whose != SENT;
-}
-
-static bool counts_incident(const struct difference *d, uint64_t kind)
-{
-	return d->c->incidents & kind;
-}
 
 /* How often it happened to the requests that the counter is about. */
-static uint64_t happened(const struct difference *d, uint64_t kind)
+static uint64_t happened(const struct scale *s, const struct quantity *c, uint64_t kind)
 {
-	const struct quantity any = {.whose = d->c->whose, .incidents = kind};
+	const struct quantity any = {.whose = c->whose, .incidents = kind};
 
-	return quantity_shown(d->scale->a, d->scale->places, 0, &any);
-}
-
-static bool rounds_differ(const struct difference *d)
-{
-	return counts_incident(d, KIND(ROUND_TIMEOUT)) && happened(d, KIND(RETRANSMITTED));
-}
-
-static bool naks_cross(const struct difference *d)
-{
-	return counts_incident(d, KIND(NAK_PROGRESS)) &&
-	       happened(d, KIND(NAK_SEQUENCE)) > happened(d, KIND(NAK_PROGRESS));
+	return quantity_shown(s->a, s->places, 0, &any);
 }
 
 /*
- * rxe_comp.c completes the requests before the NAK first, and counts it only if it acknowledges
- * more than that: not at the first packet of a message, nor after a READ that it waits for.
+ * By how much the device counted more or less than the packets show. Returns why, the first reason
+ * that holds; NULL: unknown.
  */
-static bool naks_at_start(const struct difference *d)
+static const char *explain(struct rd_comparison *made, const struct scale *s,
+	const struct quantity *c, uint64_t more, uint64_t less)
 {
-	return counts_incident(d, KIND(NAK_PROGRESS)) && d->less;
-}
+	const bool at_ends = (double)(more + less) <= s->at_ends;
+	const bool of_naks = c->incidents & KIND(NAK_PROGRESS);
+	const struct reason reasons[] = {
+		{capture_lost_frames(s->r), SURE, "the capture lost frames"},
+		{s->r->totals.frames_left_out, VAGUE, "not all QPs were followed"},
+		{s->r->filter && more, EXPLAINS, "a filter chose which frames were captured"},
+		{more && more <= s->strangers, EXPLAINS,
+			"there were frames between addresses that are not of the port"},
+		/* The last reading is stored after all frames: later ones are not known then. */
+		{less && less <= s->after, EXPLAINS, "frames were captured after the last reading"},
+		{less && less <= quantity_shown(s->a, s->places, TWICE, c), EXPLAINS,
+			"frames between two capturing ports may be in the file twice"},
+		{c->whose == RECEIVED && more && more <= s->own_multicast, EXPLAINS,
+			"the host may deliver frames that it sends to a group to itself"},
+		{c->incidents & KIND(ROUND_TIMEOUT) && happened(s, c, KIND(RETRANSMITTED)), VAGUE,
+			"retransmissions that overlap or follow an RNR NAK cannot all be "
+			"distinguished"},
+		{c->incidents & KIND(AT_RECEIVER_SEQUENCE) && happened(s, c, KIND(RNR)), VAGUE,
+			"packets that arrive while an RNR NAK is on its way may or may not be out "
+			"of sequence"},
+		{of_naks && happened(s, c, KIND(NAK_SEQUENCE)) > happened(s, c, KIND(NAK_PROGRESS)),
+			VAGUE,
+			"NAKs that cross other responses acknowledge nothing new to the device"},
+		/* rxe_comp.c completes the requests before the NAK first, and counts it only if it
+		 * acknowledges more. */
+		{of_naks && less, VAGUE,
+			"the device does not count a NAK for the first packet of a message, or "
+			"behind a READ that is not answered"},
+		{s->shown[SENT] < s->grown[SENT] && (c->whose == SENT || c->whose == OWN), SURE,
+			"frames were dropped between the device's transport and the capture point"},
+		{c->whose == SENT && less, VAGUE,
+			"frames were duplicated between the device's transport and the capture "
+			"point"},
+		{s->shown[RECEIVED] > s->grown[RECEIVED] && c->whose != SENT, SURE,
+			"captured frames did not arrive at an open QP: dropped by the host, or the "
+			"QP was in error or gone"},
+		{!c->exact, VAGUE, "the device counts at another time"},
+		{at_ends, VAGUE,
+			"frames at the beginning or the end may be on the other side of a reading"},
+	};
+	const struct reason *why = RD_FIND(r, reasons, RD_COUNT(reasons), r->holds);
 
-static bool refused_behind_rnr(const struct difference *d)
-{
-	return counts_incident(d, KIND(AT_RECEIVER_SEQUENCE)) && happened(d, KIND(RNR));
-}
-
-static bool counts_later(const struct difference *d)
-{
-	return !d->c->exact;
-}
-
-/*
- * Why both numbers may differ, the first that applies. `vague`: what the packets show is an
- * estimate there, so a difference need not mean anything.
- */
-static const struct reason {
-	bool (*applies)(const struct difference *d);
-	bool vague;
-	const char *text;
-} reasons[] = {
-	{capture_lost, false, "the capture lost frames"},
-	{qps_left_out, true, "not all QPs were followed"},
-	{is_filtered, true, "a filter chose which frames were captured"},
-	{has_strangers, true, "there were frames between addresses that are not of the port"},
-	{is_after, true, "frames were captured after the last reading"},
-	{is_twice, true, "frames between two capturing ports may be in the file twice"},
-	{loops_back, true, "the host may deliver frames that it sends to a group to itself"},
-	{rounds_differ, true,
-		"retransmissions that overlap or follow an RNR NAK cannot all be distinguished"},
-	{refused_behind_rnr, true,
-		"packets that arrive while an RNR NAK is on its way may or may not be out of "
-		"sequence"},
-	{naks_cross, true, "NAKs that cross other responses acknowledge nothing new to the device"},
-	{naks_at_start, true,
-		"the device does not count a NAK for the first packet of a message, or behind a "
-		"READ that is not answered"},
-	{sent_less, false,
-		"frames were dropped between the device's transport and the capture point"},
-	{sent_more, true,
-		"frames were duplicated between the device's transport and the capture point"},
-	{received_less, false,
-		"captured frames did not arrive at an open QP: dropped by the host, or the QP was "
-		"in error or gone"},
-	{counts_later, true, "the device counts at another time"},
-	{is_at_ends, true,
-		"frames at the beginning or the end may be on the other side of a reading"},
-};
-
-static const struct reason *reason(const struct difference *d)
-{
-	return RD_FIND(r, reasons, RD_COUNT(reasons), r->applies(d));
+	made->explained = RD_ANY(r, reasons, RD_COUNT(reasons), r->holds && r->kind == EXPLAINS);
+	made->unsure = at_ends || (why && why->kind != SURE);
+	return why ? why->text : NULL;
 }
 
 /* Compares both numbers; returns why they differ, NULL: no difference, or unknown. */
@@ -198,20 +121,14 @@ static const char *compare(struct rd_comparison *made, const struct scale *scale
 	const struct quantity *c, const struct rd_growth *grown)
 {
 	const uint64_t packets = made->packets, device = grown->amount;
-	const struct difference d = {scale, c, device > packets ? device - packets : 0,
-		packets > device ? packets - device : 0};
-	const struct reason *why;
 
 	made->known = true;
 	made->device_count = device;
 	made->agrees = c->exact ? packets == device : is_near(packets, device);
 	if (made->agrees)
 		return NULL;
-	made->explained = is_filtered(&d) || has_strangers(&d) || loops_back(&d) || is_after(&d) ||
-			  is_twice(&d);
-	why = reason(&d);
-	made->unsure = is_at_ends(&d) || (why && why->vague);
-	return why ? why->text : NULL;
+	return explain(made, scale, c, device > packets ? device - packets : 0,
+		packets > device ? packets - device : 0);
 }
 
 static int add_comparison(struct rd_report *r, const struct scale *scale, const struct quantity *c,

@@ -38,10 +38,8 @@ static bool no_rdma(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-static bool may_be_hidden(const struct look *l)
-{
-	return l->r->totals.frames;
-}
+DOUBT_LIKELY(
+	may_be_hidden, "RDMA traffic may be in a form that is not recognized", l->r->totals.frames)
 
 /* What was cut or not understood cannot be recognized. */
 static bool may_be_unread(const struct look *l)
@@ -123,10 +121,7 @@ static bool in_tunnels(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-static bool is_tunnel_unproven(const struct look *l)
-{
-	return !l->a->tunnels_proven;
-}
+DOUBT_LIKELY(is_tunnel_unproven, "no frame in a tunnel has a valid ICRC", !l->a->tunnels_proven)
 
 #define FOLLOWED "{count frame} left out: each QP is followed where its packets were captured first"
 
@@ -152,20 +147,14 @@ static bool tunnels_left(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-static bool may_be_two_networks(const struct look *l)
-{
-	return l->a->config.tunnels != RD_TUNNELS_NEVER;
-}
+DOUBT_LIKELY(may_be_two_networks, "two networks may use the same addresses",
+	l->a->config.tunnels != RD_TUNNELS_NEVER)
 
 /* Whether packets come first where they did before the first copy: else they may have moved. */
 static bool go_on_beside_copies(const struct look *l)
 {
-	for (size_t i = 0; i < l->r->n_conversations; i++)
-		for (int k = 0; k < 2; k++)
-			if (l->r->conversations[i].side[k].traffic.last_frame >
-				l->a->copies.first_frame)
-				return true;
-	return false;
+	return RD_ANY(c, l->r->conversations, l->r->n_conversations,
+		RD_ANY(s, c->side, 2, s->traffic.last_frame > l->a->copies.first_frame));
 }
 
 static bool copies_left(const struct look *l, struct rd_finding *f)
@@ -210,10 +199,8 @@ static bool no_such_qp(const struct look *l, struct rd_finding *f)
 }
 
 /* A packet names its destination QP only; the sender's may be unknown. */
-static bool may_be_left_out(const struct look *l)
-{
-	return l->r->totals.frames_left_out || l->r->totals.cut || l->r->totals.fragments;
-}
+DOUBT(may_be_left_out, "it may be the sender of frames that are left out or cut",
+	l->r->totals.frames_left_out || l->r->totals.cut || l->r->totals.fragments)
 
 static bool lost_by_capture(const struct look *l, struct rd_finding *f)
 {
@@ -431,11 +418,6 @@ static bool counters_differ(const struct look *l, struct rd_finding *f)
 	return false;
 }
 
-#define TUNNEL_UNPROVEN                                                                            \
-	{                                                                                          \
-		is_tunnel_unproven, "no frame in a tunnel has a valid ICRC", RD_LIKELY             \
-	}
-
 static bool may_be_ends(const struct look *l, struct rd_finding *f)
 {
 	f->evidence.count = l->r->n_files;
@@ -448,8 +430,7 @@ const struct rule rules_of_capture[] = {
 			   "bypasses the kernel and was captured on the netdev",
 		.next = "capture whole frames on the RDMA device (rdmadump -d); see 'rdmadump "
 			"list'",
-		.doubts = {{may_be_hidden, "RDMA traffic may be in a form that is not recognized",
-				   RD_LIKELY},
+		.doubts = {may_be_hidden,
 			IF(may_be_unread, "frames are cut, fragments, or not understood")},
 		.cause = CAUSE(SAYS_NOTHING, "NOTHING", "The capture shows no RDMA traffic.",
 			RD_POSSIBLE, NULL, 0, ANYWHERE(0))},
@@ -469,12 +450,10 @@ const struct rule rules_of_capture[] = {
 	{"in-tunnels", RD_SEV_NOTE, RD_CERTAIN, 0, in_tunnels,
 		.meaning = "the capture is of an overlay network or a mirror port",
 		.next = "for the outer addresses: rdmadump -r; --decap never leaves tunnels closed",
-		.doubts = {TUNNEL_UNPROVEN}},
+		.doubts = {is_tunnel_unproven}},
 	{"tunnels-left-out", RD_SEV_WARNING, RD_CERTAIN, 0, tunnels_left,
 		.meaning = "--decap=never was given", .next = "analyze without --decap",
-		.doubts = {TUNNEL_UNPROVEN,
-			{may_be_two_networks, "two networks may use the same addresses",
-				RD_LIKELY}}},
+		.doubts = {is_tunnel_unproven, may_be_two_networks}},
 	{"several-interfaces", RD_SEV_NOTE, RD_LIKELY, 0, copies_left,
 		"QPs were captured at several interfaces",
 		.meaning = "captures of two hosts in one file, or two ports of one host that talk "
@@ -498,8 +477,7 @@ const struct rule rules_of_capture[] = {
 		.meaning = "another number, another time (--time), or a sender whose packets name "
 			   "only the other QP",
 		.next = "look at the table of all QP pairs: analyze -v without --qp",
-		.doubts = {IF(may_be_left_out,
-			"it may be the sender of frames that are left out or cut")},
+		.doubts = {may_be_left_out},
 		.cause = CAUSE(SAYS_NOTHING, "NOTHING",
 			"The QP that was asked for has no frame here.", RD_POSSIBLE, NULL, 0,
 			ANYWHERE(0))},

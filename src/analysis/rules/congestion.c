@@ -117,10 +117,7 @@ static bool paused(const struct look *l, struct rd_finding *f)
 }
 
 /* Matching gaps are not a proof: the sender may have had nothing to send. */
-static bool are_few_gaps(const struct look *l)
-{
-	return l->f->evidence.count < 3;
-}
+DOUBT(are_few_gaps, "there are less than three gaps", l->f->evidence.count < 3)
 
 /* --- congestion notifications ----------------------------------------------------------------- */
 
@@ -173,10 +170,7 @@ static bool cnp_late(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-static bool is_one_reaction(const struct look *l)
-{
-	return l->s->congestion->reaction.n < 2;
-}
+DOUBT(is_one_reaction, "it happened once", l->s->congestion->reaction.n < 2)
 
 /*
  * Downstream of the congested queue, where packets are marked, the rate is that of the queue.
@@ -282,10 +276,7 @@ static bool silence(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-static bool has_missed_any(const struct look *l)
-{
-	return l->missed;
-}
+DOUBT(has_missed_any, "the capture missed packets", l->missed)
 
 /* --- priorities ------------------------------------------------------------------------------- */
 
@@ -334,10 +325,8 @@ static bool priorities_differ(const struct look *l, struct rd_finding *f)
 }
 
 /* Of a pair that was found by its PSNs or ports. */
-static bool may_be_other_qp(const struct look *l)
-{
-	return l->c->pairing < RD_PAIR_CM;
-}
+DOUBT_LIKELY(
+	may_be_other_qp, "the other direction may be of another QP", l->c->pairing < RD_PAIR_CM)
 
 /* Switches may have other settings than the port. */
 static bool lossy_priority(const struct look *l, struct rd_finding *f)
@@ -375,7 +364,7 @@ const struct rule rules_of_pauses[] = {
 			   "packets of all QPs",
 		.next = "look at link_downed, and at rx_prio*_pause counters of the NIC and of the "
 			"switch ports",
-		.doubts = {CAPTURE_LOST, IF(has_missed_any, "the capture missed packets"),
+		.doubts = {CAPTURE_LOST, has_missed_any,
 			IF(is_all_traffic, "the capture, or its clock, may have stopped")},
 		.cause = CAUSE(8, "SILENCE", "Several QPs waited for responses at the same time.",
 			RD_POSSIBLE, "Pauses", 0, ANYWHERE(RD_PLACE_ALL))},
@@ -440,8 +429,7 @@ const struct rule rules_of_congestion[] = {
 			   "that priority",
 		.next = "see the finding about the sender of the pause frames; look at what slows "
 			"it down",
-		.doubts = {INCOMPLETE, IF(are_few_gaps, "there are less than three gaps")},
-		.traits = HOLDS_BACK,
+		.doubts = {INCOMPLETE, are_few_gaps}, .traits = HOLDS_BACK,
 		.cause = CAUSE(8, "PAUSE",
 			"Packets from {s} to {r} wait while a port on their path is paused.",
 			RD_LIKELY, "Gaps", 0, ANYWHERE(SN | FA | RN))},
@@ -452,8 +440,7 @@ const struct rule rules_of_congestion[] = {
 		.next = "check min_time_between_cnps and the CNP's DSCP and priority at the "
 			"receiver",
 		/* A CNP that was not captured makes the time to the next one longer. */
-		.doubts = {INCOMPLETE, UNDECLARED, IF(is_one_reaction, "it happened once")},
-		.traits = HOLDS_BACK,
+		.doubts = {INCOMPLETE, UNDECLARED, is_one_reaction}, .traits = HOLDS_BACK,
 		.cause = CAUSE(8, "CONGESTED",
 			"The path from {s} to {r} is congested, and {r} asks {s} late to slow "
 			"down.",
@@ -473,8 +460,7 @@ const struct rule rules_of_congestion[] = {
 			   "responses in a priority without PFC are lost first",
 		.next = "compare the traffic class of both ends (cma_roce_tos, the GID's default), "
 			"and what the switches trust",
-		.doubts = {{may_be_other_qp, "the other direction may be of another QP",
-			RD_LIKELY}},
+		.doubts = {may_be_other_qp},
 		.cause = CAUSE(8, "PRIORITY", NULL, RD_LIKELY, "Frames of both directions", 0,
 			ANYWHERE(SH | FA | RH))},
 	{"lossy-priority", RD_SEV_WARNING, RD_LIKELY, 0, lossy_priority, .filtered = OF_REQUESTS,

@@ -2,22 +2,16 @@
 /* What rules over one side rest on beside the packets that are there, and when it is doubtful. */
 #include "look.h"
 
+/* A doubt of several rules. */
+#define FOR_ALL(name, why, test) DOUBT_OF(, name, RD_POSSIBLE, why, test)
+
 /* --- what the file lacks ---------------------------------------------------------------------- */
 
-bool lost_frames(const struct look *l)
-{
-	return capture_lost_frames(l->r);
-}
+FOR_ALL(CAPTURE_LOST, "the capture lost frames", capture_lost_frames(l->r))
 
-bool is_undeclared(const struct look *l)
-{
-	return !capture_is_whole(l->r);
-}
+FOR_ALL(UNDECLARED, "no file says that its capture lost nothing", !capture_is_whole(l->r))
 
-bool is_one_way(const struct look *l)
-{
-	return !l->other->seen;
-}
+FOR_ALL(ONE_WAY, "only one direction was captured", !l->other->seen)
 
 /*
  * Frames that the analysis treated as damaged, in a file whose ICRCs turned out to mean nothing:
@@ -29,49 +23,45 @@ static bool has_dropped_frames(const struct look *l)
 	       (l->a->icrc_lost.count || count(l, RD_INC_ICRC) || theirs(l, RD_INC_ICRC));
 }
 
-bool has_cut_headers(const struct look *l)
+FOR_ALL(CUT, "headers are missing: NAKs or lengths may be among them",
+	count(l, RD_INC_CUT) || theirs(l, RD_INC_CUT) || has_dropped_frames(l))
+
+static uint64_t missed(const struct look *l)
 {
-	return count(l, RD_INC_CUT) || theirs(l, RD_INC_CUT) || has_dropped_frames(l);
+	return count(l, RD_INC_UNSEEN) + count(l, RD_INC_RESPONSE_UNSEEN);
 }
 
 /*
  * A packet that was not captured may have been missed by the capture: it says when it was, a mirror
  * port does not, but ACKs for packets that it missed show it.
  */
-bool has_missed(const struct look *l)
-{
-	return count(l, RD_INC_UNSEEN) || count(l, RD_INC_RESPONSE_UNSEEN);
-}
+FOR_ALL(MISSED, "the capture missed packets of this QP pair", missed(l))
 
-#define MISSED_PART 16
-
-bool has_missed_many(const struct look *l)
-{
-	uint64_t missed = count(l, RD_INC_UNSEEN) + count(l, RD_INC_RESPONSE_UNSEEN);
-
-	return missed * MISSED_PART > l->s->traffic.frames + l->other->traffic.frames;
-}
+/* So many that all of one kind may be missing. */
+FOR_ALL(MISSED_MANY, "the capture missed a sixteenth of the packets",
+	missed(l) * 16 > l->s->traffic.frames + l->other->traffic.frames)
 
 #define RARE 16 /* one in so many */
 
-/* Whether the pair's part of the frames that the capture missed may explain the finding. */
-bool may_lack_frames(const struct look *l)
+/* The pair's part of the frames that the capture missed. */
+static double missed_of_pair(const struct look *l)
 {
 	double part = (double)(l->s->traffic.frames + l->other->traffic.frames) /
 		      (double)l->r->totals.rdma_frames;
 
-	return (double)l->missed * part * RARE > (double)l->f->evidence.count;
+	return (double)l->missed * part;
 }
+/* That frames were not on the wire here does not follow from the file. */
+FOR_ALL(ABSENCE, "the capture missed packets, which may be of this QP pair",
+	missed_of_pair(l) * RARE > (double)l->f->evidence.count)
 
 bool began_before(const struct look *l)
 {
 	return count(l, RD_INC_FROM_BEFORE);
 }
+FOR_ALL(BEFORE, "packets were sent before the capture began", began_before(l))
 
-bool is_once(const struct look *l)
-{
-	return l->f->evidence.count == 1;
-}
+FOR_ALL(ONCE, "it happened once", l->f->evidence.count == 1)
 
 #define COARSE_NS 100000U /* steps of a clock by which a timer may fire */
 
@@ -85,11 +75,9 @@ bool has_coarse_clock(const struct look *l)
 {
 	return is_clock_coarse(l->r);
 }
+FOR_ALL(COARSE_CLOCK, "the capture's clock has coarse steps", has_coarse_clock(l))
 
-bool is_shared(const struct look *l)
-{
-	return l->s->shared || l->other->shared;
-}
+FOR_ALL(SHARED, "another network has the same addresses and QPs", l->s->shared || l->other->shared)
 
 /* --- order and copies ------------------------------------------------------------------------- */
 
@@ -106,19 +94,16 @@ bool is_disordered(const struct look *l)
 	return t->backwards || t->moved || t->behind_ack || l->s->vlans_differ ||
 	       l->other->vlans_differ || l->a->config.may_be_ends;
 }
+FOR_ALL(DISORDERED, "frames may be in another order than on the wire", is_disordered(l))
 
 /* Some rounds may be copies, and some copies retransmissions. */
-bool has_timed_copies(const struct look *l)
-{
-	return l->s->unclear.copies_timed;
-}
+FOR_ALL(TIMED_COPIES, "without IP identifications, a copy looks like a retransmission",
+	l->s->unclear.copies_timed)
 
 /* Whether packets of this pair overtake others, on the way or as they are captured. */
-bool is_overtaken(const struct look *l)
-{
-	return count(l, RD_INC_REORDERED) || count(l, RD_INC_RESPONSE_REORDERED) ||
-	       theirs(l, RD_INC_REORDERED) || theirs(l, RD_INC_RESPONSE_REORDERED);
-}
+FOR_ALL(REORDERED, "packets of this QP pair overtake each other",
+	count(l, RD_INC_REORDERED) || count(l, RD_INC_RESPONSE_REORDERED) ||
+		theirs(l, RD_INC_REORDERED) || theirs(l, RD_INC_RESPONSE_REORDERED))
 
 #define PATHS_MAX 256 /* conversations among which others of the path are searched */
 
@@ -152,10 +137,8 @@ static bool is_reordered(const struct rd_side *s)
  * A network that sends packets of one QP by several paths does so with all between two hosts, and
  * their receivers take late ones for lost.
  */
-bool has_several_paths(const struct look *l)
-{
-	return is_reordered(l->s) || is_reordered(l->other) || any_between_hosts(l, is_reordered);
-}
+FOR_ALL(PATHS, "packets between these hosts overtake each other beyond this point",
+	is_reordered(l->s) || is_reordered(l->other) || any_between_hosts(l, is_reordered))
 
 #define LATE_MANY 8 /* late packets that are hardly all retransmissions */
 
@@ -165,10 +148,8 @@ static bool has_many_late(const struct rd_side *s)
 }
 
 /* Unless IP identifications count what this sender sent. */
-bool has_late_packets(const struct look *l)
-{
-	return l->s->unclear.late && any_between_hosts(l, has_many_late);
-}
+FOR_ALL(HOSTS_LATE, "packets of these hosts come late here: a late one looks retransmitted",
+	l->s->unclear.late > 0 && any_between_hosts(l, has_many_late))
 
 static bool has_copies(const struct rd_side *s)
 {
@@ -177,21 +158,17 @@ static bool has_copies(const struct rd_side *s)
 }
 
 /* What makes copies makes them of any QP; IP identifications tell them from retransmissions. */
-bool has_host_copies(const struct look *l)
-{
-	return !l->s->identified && any_between_hosts(l, has_copies);
-}
+FOR_ALL(HOST_COPIES, "frames of these hosts are captured twice: a copy looks retransmitted",
+	!l->s->identified && any_between_hosts(l, has_copies))
 
 /*
  * Whether the file may have each packet twice, from two points: then which one is a retransmission
  * is not known. NAKs show it: a receiver sends one, and the sender goes back once for it.
  */
-bool may_be_each_twice(const struct look *l)
-{
-	uint64_t naks = count(l, RD_INC_NAK_SEQUENCE);
-
-	return naks > 1 && naks * 2 >= count(l, RD_INC_ROUND_NAK) * 3 && is_all_again(l);
-}
+FOR_ALL(EACH_TWICE, "the file may have each packet twice",
+	count(l, RD_INC_NAK_SEQUENCE) > 1 &&
+		count(l, RD_INC_NAK_SEQUENCE) * 2 >= count(l, RD_INC_ROUND_NAK) * 3 &&
+		is_all_again(l))
 
 /* --- retransmissions -------------------------------------------------------------------------- */
 
@@ -202,13 +179,10 @@ bool may_be_each_twice(const struct look *l)
  * Whether a mirror's copies may be what looks like retransmissions: sooner than any timer, or soon
  * and of one or two packets each, while no IP identification tells them apart.
  */
-bool may_be_no_timer(const struct look *l)
-{
-	uint64_t waited = latency(l, RD_LATENCY_TIMEOUT)->p50;
-
-	return waited < TIMER_NS || (!l->s->identified && waited < COPY_NS &&
-					    count(l, RD_INC_RETRANSMITTED) <= 2 * rounds(l));
-}
+FOR_ALL(NO_TIMER, "it is sooner than timers: they may be copies",
+	latency(l, RD_LATENCY_TIMEOUT)->p50 < TIMER_NS ||
+		(!l->s->identified && latency(l, RD_LATENCY_TIMEOUT)->p50 < COPY_NS &&
+			count(l, RD_INC_RETRANSMITTED) <= 2 * rounds(l)))
 
 #define ROUNDS_REUSED 8 /* that the packets of a new connection may seem to be */
 
@@ -217,22 +191,16 @@ bool may_be_no_timer(const struct look *l)
  * is then new. A capture that has the CM's messages, or was started before the QP was created,
  * would show it.
  */
-bool may_be_reused(const struct look *l)
-{
-	uint64_t restarts =
-		l->s->unclear.again + count(l, RD_INC_RESTART) + theirs(l, RD_INC_RESTART);
-
-	return rounds(l) <= ROUNDS_REUSED * restarts;
-}
+FOR_ALL(REUSED, "another connection may have used the same PSNs",
+	rounds(l) <= ROUNDS_REUSED * (l->s->unclear.again + count(l, RD_INC_RESTART) +
+					     theirs(l, RD_INC_RESTART)))
 
 /*
  * A receiver that is not ready discards what follows, and may request it later; when it does, the
  * packets of the round after its RNR NAK may be on their way.
  */
-bool may_be_discarded(const struct look *l)
-{
-	return count(l, RD_INC_RNR) >= l->f->evidence.count;
-}
+FOR_ALL(DISCARDED, "a receiver that is not ready discards packets, too",
+	count(l, RD_INC_RNR) >= l->f->evidence.count)
 
 /* Whether the receiver refused a request with a NAK that ends the QP. */
 bool is_refused(const struct look *l)
@@ -240,11 +208,15 @@ bool is_refused(const struct look *l)
 	return count(l, RD_INC_NAK_ACCESS) || count(l, RD_INC_NAK_INVALID) ||
 	       count(l, RD_INC_NAK_OPERATIONAL);
 }
+FOR_ALL(REFUSED, "a request was refused", is_refused(l))
 
 bool lacks_earlier(const struct look *l)
 {
 	return l->s->end.lacks;
 }
+FOR_ALL(LACKS_EARLIER,
+	"packets before these are missing here: a receiver responds to none after them",
+	lacks_earlier(l))
 
 /*
  * Responses may have taken another way since then, or the capture lost them. One that missed frames

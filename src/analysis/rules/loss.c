@@ -6,26 +6,21 @@
 #define LATE_SHARE 16  /* few packets that are proven late, among many that seem lost */
 
 /* A single event among several rounds: frames that the capture missed may have made it. */
-static bool is_exception(const struct look *l)
-{
-	return l->f->evidence.count == 1 && rounds(l) > 4;
-}
+DOUBT(is_exception, "it is one of several rounds", l->f->evidence.count == 1 && rounds(l) > 4)
 
 /*
  * If some packets are late, others that seem lost may also be late: that shows only where the
  * receiver responds to them before their retransmission. PATHS looks at the other QPs of the path.
  */
-static bool others_are_late(const struct look *l)
-{
-	return (count(l, RD_INC_REORDERED) + count(l, RD_INC_REORDERED_DOWNSTREAM)) * LATE_SHARE >
-	       l->f->evidence.count;
-}
+DOUBT(others_are_late, "others were late, and taken for lost",
+	(count(l, RD_INC_REORDERED) + count(l, RD_INC_REORDERED_DOWNSTREAM)) * LATE_SHARE >
+		l->f->evidence.count)
 
 /* A receiver of single packets requests those that are on their way: times tell them. */
-static bool may_be_on_their_way(const struct look *l)
-{
-	return has_coarse_clock(l) && count(l, RD_INC_SELECTIVE);
-}
+DOUBT(may_be_on_their_way,
+	"they may have been on their way when the NAK was sent: the capture's clock has coarse "
+	"steps",
+	has_coarse_clock(l) && count(l, RD_INC_SELECTIVE))
 
 /* Frames that are damaged or trimmed are not lost. */
 static uint64_t damaged_ones(const struct look *l)
@@ -39,15 +34,11 @@ static bool is_lost_upstream(const struct look *l)
 }
 
 /* A damaged QP number or address hides whose packet it was. */
-static bool may_be_damaged(const struct look *l)
-{
-	return damaged_ones(l) + l->a->icrc_lost.count >= l->f->evidence.count;
-}
+DOUBT(may_be_damaged, "as many frames are damaged, whose QP number may be, too",
+	damaged_ones(l) + l->a->icrc_lost.count >= l->f->evidence.count)
 
-static bool may_be_late(const struct look *l)
-{
-	return count(l, RD_INC_REORDERED) * 4 > l->f->evidence.count;
-}
+DOUBT(may_be_late, "others came late: after a NAK, one looks retransmitted",
+	count(l, RD_INC_REORDERED) * 4 > l->f->evidence.count)
 
 /*
  * Whether the receiver requested what is absent here; or the sender repeated it only, as it does
@@ -142,10 +133,8 @@ static bool responses_lost_upstream(const struct look *l, struct rd_finding *f)
 }
 
 /* The copy of a response after others may seem to be another gap. */
-static bool has_other_responses(const struct look *l)
-{
-	return count(l, RD_INC_RESPONSE_REORDERED) || count(l, RD_INC_RESPONSE_DUPLICATED);
-}
+DOUBT(has_other_responses, "responses are late or copied",
+	count(l, RD_INC_RESPONSE_REORDERED) || count(l, RD_INC_RESPONSE_DUPLICATED))
 
 /* --- unreliable ------------------------------------------------------------------------------- */
 
@@ -155,10 +144,8 @@ static bool is_uc(const struct look *l)
 }
 
 /* Loss takes packets out of messages; gaps that do not may have been left by the sender. */
-static bool breaks_nothing(const struct look *l)
-{
-	return !count(l, RD_INC_BROKEN);
-}
+DOUBT(breaks_nothing, "gaps are between messages: the sender may have left them",
+	!count(l, RD_INC_BROKEN))
 
 /* Whether the capture has packets of this UD QP to another one. */
 static bool sends_to_others(const struct look *l)
@@ -193,10 +180,8 @@ static bool are_icrcs_trusted(const struct look *l)
 }
 
 /* So many wrong ones are rather captured before the sending NIC computed them. */
-static bool is_half_damaged(const struct look *l)
-{
-	return l->f->evidence.count * 2 > l->s->traffic.frames || l->r->totals.icrc_doubted;
-}
+DOUBT(is_half_damaged, "so many are rather captured before the sending NIC computed the CRC",
+	l->f->evidence.count * 2 > l->s->traffic.frames || l->r->totals.icrc_doubted)
 
 /* Loss is the share of different packets; go-back-N retransmits many for each. */
 #define LOST_DETAIL                                                                                \
@@ -214,11 +199,8 @@ const struct rule rules_of_loss[] = {
 		.next = "capture at the receiver too, to see whether they arrive late; look at its "
 			"out_of_buffer and rx_discards, and at discards of the switch port",
 		.traits = SILENT | ENDS_ANSWER,
-		.doubts = {INCOMPLETE, ABSENCE, PATHS, EACH_TWICE, DISCARDED,
-			IF(others_are_late, "others were late, and taken for lost"),
-			IF(is_exception, "it is one of several rounds"),
-			IF(may_be_on_their_way, "they may have been on their way when the NAK was "
-						"sent: the capture's clock has coarse steps")},
+		.doubts = {INCOMPLETE, ABSENCE, PATHS, EACH_TWICE, DISCARDED, others_are_late,
+			is_exception, may_be_on_their_way},
 		.cause =
 			CAUSE(4, "LOSS", NULL, RD_LIKELY, "Packets lost", LOST | DOWN, DOWNSTREAM)},
 	{"lost-upstream", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(LOST_UPSTREAM), NULL,
@@ -230,11 +212,8 @@ const struct rule rules_of_loss[] = {
 		.next = "capture at the sender too, to see whether they were sent; look at its "
 			"tx_discards, at symbol and link errors",
 		.traits = SILENT | ENDS_ANSWER,
-		.doubts = {INCOMPLETE, ABSENCE, HOSTS_LATE, EACH_TWICE,
-			IF(is_exception, "it is one of several rounds"),
-			IF(may_be_damaged,
-				"as many frames are damaged, whose QP number may be, too"),
-			IF(may_be_late, "others came late: after a NAK, one looks retransmitted"),
+		.doubts = {INCOMPLETE, ABSENCE, HOSTS_LATE, EACH_TWICE, is_exception,
+			may_be_damaged, may_be_late,
 			IF(is_not_requested, "most gaps are without a NAK of the receiver")},
 		.cause = CAUSE(4, "LOSS", NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
 	{"never-arrives", RD_SEV_PROBLEM, RD_LIKELY, 0, never_arrives,
@@ -276,8 +255,7 @@ const struct rule rules_of_loss[] = {
 		.next = "capture at the responder too; look at discards of the switch ports "
 			"between",
 		.traits = SILENT | ENDS_ANSWER,
-		.doubts = {INCOMPLETE, ABSENCE, NO_ORDER, PATHS,
-			IF(has_other_responses, "responses are late or copied")},
+		.doubts = {INCOMPLETE, ABSENCE, NO_ORDER, PATHS, has_other_responses},
 		.cause = CAUSE(5, "LOSS", NULL, RD_LIKELY, "Gaps in responses",
 			LOST | UP | RESPONSES, BACK_UPSTREAM)},
 	{"unreliable-lost", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(UNSEEN), NULL,
@@ -288,10 +266,7 @@ const struct rule rules_of_loss[] = {
 		.meaning = "loss on the path, which costs UC the whole message; or the capture "
 			   "missed them",
 		.next = "capture at the sender too; look at discards on the path",
-		.doubts = {UNDECLARED, ABSENCE, NO_ORDER,
-			IF(breaks_nothing, "gaps are between messages: the sender may have left "
-					   "them")},
-		.traits = ENDS_ANSWER,
+		.doubts = {UNDECLARED, ABSENCE, NO_ORDER, breaks_nothing}, .traits = ENDS_ANSWER,
 		.cause = CAUSE(4, "LOSS", NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
 	{"datagram-gaps", RD_SEV_NOTE, RD_POSSIBLE, HAPPENED(UNSEEN), NULL,
 		"the PSNs of a UD QP have gaps",
@@ -321,8 +296,7 @@ const struct rule rules_of_loss[] = {
 			   "computed the CRC",
 		.next = "capture at the receiver and look at its rx_icrc_encapsulated; look at "
 			"symbol, FEC and FCS errors of every link on the path",
-		.doubts = {IF(is_half_damaged, "so many are rather captured before the sending NIC "
-					       "computed the CRC")},
+		.doubts = {is_half_damaged},
 		.cause = CAUSE(3, "DAMAGED",
 			"Frames from {s} to {r} are damaged on the way, and dropped by receivers.",
 			RD_LIKELY, "Frames damaged", 0, UPSTREAM)},

@@ -42,12 +42,6 @@ static bool mad_error(const struct look *l, struct rd_finding *f)
 	return false;
 }
 
-/* Whether a response of this class was captured, so that the capture sees that direction. */
-static bool sees_responses(const struct rd_report *r, unsigned int class)
-{
-	return RD_ANY(m, r->mads, r->n_mads, m->class == class && m->answers);
-}
-
 static bool mad_no_response(const struct look *l, struct rd_finding *f)
 {
 	unsigned int nth = l->nth;
@@ -58,7 +52,7 @@ static bool mad_no_response(const struct look *l, struct rd_finding *f)
 
 		if (!row->unanswered.count || nth--)
 			continue;
-		if (!sees_responses(l->r, row->class))
+		if (!RD_ANY(m, l->r->mads, l->r->n_mads, m->class == row->class && m->answers))
 			finding_doubt(f, RD_POSSIBLE, "no response of this class was captured");
 		finding_evidence(f, &row->unanswered);
 		rd_finding_title(f, "%s gets no response", name_of(name, row));
@@ -76,15 +70,11 @@ static bool mad_no_response(const struct look *l, struct rd_finding *f)
 	return false;
 }
 
-static bool has_no_valid_crc(const struct look *l)
-{
-	return l->r->totals.icrc_bad && !l->r->totals.icrc_good;
-}
+DOUBT_LIKELY(has_no_valid_crc, "no frame has a valid ICRC",
+	l->r->totals.icrc_bad && !l->r->totals.icrc_good)
 
-static bool may_lack_mads(const struct look *l)
-{
-	return l->r->totals.truncated || l->r->totals.backwards || l->r->mads_left_out;
-}
+DOUBT(may_lack_mads, "responses may be cut, or not in order",
+	l->r->totals.truncated || l->r->totals.backwards || l->r->mads_left_out)
 
 const struct rule rules_of_mads[] = {
 	{"mad-error", RD_SEV_WARNING, RD_CERTAIN, 0, mad_error, .detail = "{count response}",
@@ -92,15 +82,14 @@ const struct rule rules_of_mads[] = {
 			   "the port, path or group, or does not support the request",
 		.next = "look at the request with the same transaction ID, and at the log of the "
 			"subnet manager",
-		.doubts = {{has_no_valid_crc, "no frame has a valid ICRC", RD_LIKELY}},
+		.doubts = {has_no_valid_crc},
 		.cause = CAUSE(
 			8, "MAD", NULL, RD_LIKELY, "Responses with an error", 0, ANYWHERE(0))},
 	{"mad-no-response", RD_SEV_WARNING, RD_LIKELY, 0, mad_no_response,
 		.meaning = "the port, its agent or the subnet manager is down or overloaded, or "
 			   "the response takes another path",
 		.next = "look at the port (ibstat, smpquery), and at the log of the subnet manager",
-		.doubts = {CAPTURE_LOST,
-			IF(may_lack_mads, "responses may be cut, or not in order")},
+		.doubts = {CAPTURE_LOST, may_lack_mads},
 		.cause = CAUSE(
 			8, "MAD", NULL, RD_LIKELY, "Requests without a response", 0, ANYWHERE(0))},
 	{0},

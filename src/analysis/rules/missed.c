@@ -49,22 +49,20 @@ static bool is_other_notation(const struct look *l, const struct rd_conversation
 
 static bool may_be_by_lid(const struct look *l)
 {
-	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++)
-		if (is_other_notation(l, &l->r->conversations[i]))
-			return true;
-	return false;
+	return RD_ANY(c, l->r->conversations, RD_MIN(l->r->n_conversations, HALVES_MAX),
+		is_other_notation(l, c));
+}
+
+static bool sends_back(const struct look *l, const struct rd_conversation *c, int side)
+{
+	return c->side[side].seen && !strcmp(c->end[side].address, l->to->address) &&
+	       !strcmp(c->end[!side].address, l->from->address);
 }
 
 bool is_one_direction(const struct look *l)
 {
-	for (size_t i = 0; i < 2 * l->r->n_conversations && i < 2 * HALVES_MAX; i++) {
-		const struct rd_conversation *c = &l->r->conversations[i / 2];
-
-		if (c->side[i % 2].seen && !strcmp(c->end[i % 2].address, l->to->address) &&
-			!strcmp(c->end[!(i % 2)].address, l->from->address))
-			return false;
-	}
-	return true;
+	return !RD_ANY(c, l->r->conversations, RD_MIN(l->r->n_conversations, HALVES_MAX),
+		sends_back(l, c, 0) || sends_back(l, c, 1));
 }
 
 static bool one_sided(const struct look *l, struct rd_finding *f)
@@ -103,12 +101,10 @@ static bool several_vlans(const struct look *l, struct rd_finding *f)
  * Where packets overtake each other, those that are absent at first may have come before. So they
  * may where the sender retransmits single packets: the capture may begin with some of these.
  */
-static bool is_from_start(const struct look *l)
-{
-	return (count(l, RD_INC_REORDERED) || count(l, RD_INC_REORDERED_DOWNSTREAM) ||
-		       count(l, RD_INC_SELECTIVE)) &&
-	       incident(l, RD_INC_UNSEEN)->last_frame < l->s->traffic.first_frame + START_FRAMES;
-}
+DOUBT(is_from_start, "they may have passed before the capture began",
+	(count(l, RD_INC_REORDERED) || count(l, RD_INC_REORDERED_DOWNSTREAM) ||
+		count(l, RD_INC_SELECTIVE)) &&
+		incident(l, RD_INC_UNSEEN)->last_frame < l->s->traffic.first_frame + START_FRAMES)
 
 static bool may_be_new(const struct look *l)
 {
@@ -116,16 +112,12 @@ static bool may_be_new(const struct look *l)
 }
 
 /* What seems damaged may be what was acknowledged: only its payload was removed. */
-static bool may_be_damaged(const struct look *l)
-{
-	return count(l, RD_INC_ICRC) + l->a->icrc_lost.count >= l->f->evidence.count;
-}
+DOUBT(may_be_damaged, "as many frames are damaged, and may be these",
+	count(l, RD_INC_ICRC) + l->a->icrc_lost.count >= l->f->evidence.count)
 
 /* A READ request has a number for each of its responses. */
-static bool may_be_reads(const struct look *l)
-{
-	return rd_side_verb(l->s, RD_VERB_READ)->messages && count(l, RD_INC_RESPONSE_GAP);
-}
+DOUBT(may_be_reads, "a READ request counts as many as its responses",
+	rd_side_verb(l->s, RD_VERB_READ)->messages > 0 && count(l, RD_INC_RESPONSE_GAP))
 
 static bool unseen(const struct look *l, struct rd_finding *f)
 {
@@ -158,10 +150,8 @@ static bool responses_unseen(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-static bool is_at_end(const struct look *l)
-{
-	return !count(l, RD_INC_RESPONSE_UNSEEN);
-}
+DOUBT(is_at_end, "the capture ends before they could be requested again",
+	!count(l, RD_INC_RESPONSE_UNSEEN))
 
 const struct rule rules_of_missed[] = {
 	{"unseen", RD_SEV_NOTE, RD_LIKELY, HAPPENED(UNSEEN), unseen,
@@ -170,11 +160,9 @@ const struct rule rules_of_missed[] = {
 		OF_REQUESTS,
 		.meaning = "the capture was too slow, or packets take a path that it does not see",
 		.next = "look at the losses of the capture",
-		.doubts = {CUT, BEFORE, DISORDERED, TIMED_COPIES,
-			IF(is_from_start, "they may have passed before the capture began"),
-			IF(may_be_new, "another connection may have begun there"),
-			IF(may_be_reads, "a READ request counts as many as its responses"),
-			IF(may_be_damaged, "as many frames are damaged, and may be these")},
+		.doubts = {CUT, BEFORE, DISORDERED, TIMED_COPIES, is_from_start,
+			IF(may_be_new, "another connection may have begun there"), may_be_reads,
+			may_be_damaged},
 		.traits = ENDS_ANSWER},
 	{"responses-unseen", RD_SEV_NOTE, RD_LIKELY, 0, responses_unseen,
 		"the capture missed responses that the requester got",
@@ -184,8 +172,7 @@ const struct rule rules_of_missed[] = {
 		.meaning =
 			"the capture was too slow, or responses take a path that it does not see",
 		.next = "look at the losses of the capture",
-		.doubts = {CUT, NO_ORDER, TIMED_COPIES, REFUSED,
-			IF(is_at_end, "the capture ends before they could be requested again")}},
+		.doubts = {CUT, NO_ORDER, TIMED_COPIES, REFUSED, is_at_end}},
 	{"several-vlans", RD_SEV_WARNING, RD_CERTAIN, 0, several_vlans,
 		"frames of a QP pair have different VLAN tags, and are judged as one",
 		"{frames frame}, in different VLANs or some without a tag", OF_REQUESTS,

@@ -48,21 +48,15 @@ static bool is_refused_late(const struct look *l)
 }
 
 /* A receiver that takes them, and a capture that merges queues, look the same. */
-static bool is_taken(const struct look *l)
-{
-	return !is_refused_late(l);
-}
+DOUBT(is_taken, "a capture that merges its queues looks the same", !is_refused_late(l))
 
 /*
  * What was retransmitted after a NAK looks the same, unless identifications count; and so do
  * responses to requests that were not captured, be it their retransmission.
  */
-static bool may_be_again(const struct look *l)
-{
-	return l->s->unclear.late ||
-	       (!count(l, RD_INC_REORDERED) &&
-		       (!l->s->requests || count(l, RD_INC_RESPONSE_REPEATED)));
-}
+DOUBT(may_be_again, "after a NAK, a retransmission looks the same",
+	l->s->unclear.late || (!count(l, RD_INC_REORDERED) &&
+				      (!l->s->requests || count(l, RD_INC_RESPONSE_REPEATED))))
 
 static bool reordered(const struct look *l, struct rd_finding *f)
 {
@@ -89,10 +83,8 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 }
 
 /* Where packets come late here already, a NAK may have been under way when they came. */
-static bool may_cross(const struct look *l)
-{
-	return count(l, RD_INC_REORDERED) || l->s->unclear.late;
-}
+DOUBT(may_cross, "packets are late here, too: a NAK may have been in flight",
+	count(l, RD_INC_REORDERED) || l->s->unclear.late)
 
 static bool duplicated(const struct look *l, struct rd_finding *f)
 {
@@ -112,41 +104,29 @@ static bool duplicated(const struct look *l, struct rd_finding *f)
 }
 
 /* Of many retransmissions some have the same identification, or are as early, by chance. */
-static bool are_few(const struct look *l)
-{
-	return copies_of(l) <= rounds(l);
-}
+DOUBT(are_few, "no more than rounds: it may be chance", copies_of(l) <= rounds(l))
 
 /*
  * A NAK that was not captured makes the sender as early as a copy; so does a sender's NIC that
  * stood still until the timer had fired: both leave it at once, though not often.
  */
-static bool may_be_early(const struct look *l)
-{
-	return l->s->unclear.copies_timed &&
-	       (rounds(l) || began_before(l) || has_coarse_clock(l) || copies_of(l) <= FEW_COPIES);
-}
+DOUBT(may_be_early, "without IP identifications, an early retransmission looks the same",
+	l->s->unclear.copies_timed &&
+		(rounds(l) || began_before(l) || has_coarse_clock(l) || copies_of(l) <= FEW_COPIES))
 
 /* The capture may have missed the request again. */
-static bool may_be_answered_again(const struct look *l)
-{
-	return count(l, RD_INC_RESPONSE_DUPLICATED) && !l->other->identified;
-}
+DOUBT(may_be_answered_again, "a request that the capture missed may have been answered again",
+	count(l, RD_INC_RESPONSE_DUPLICATED) && !l->other->identified)
 
-static bool is_multicast(const struct look *l)
-{
-	return l->c->multicast;
-}
+DOUBT(is_multicast, "a host gets its own multicast back", l->c->multicast)
 
 const struct rule rules_of_order[] = {
 	{"reordered", RD_SEV_NOTE, RD_LIKELY, 0, reordered, .filtered = OF_REQUESTS,
 		.next = "nothing to do without NAKs; with them look at the hashing of LAG and ECMP "
 			"and at adaptive routing; a capture at the sender too shows in which order "
 			"they were sent",
-		.doubts = {INCOMPLETE,
-			IF(may_be_again, "after a NAK, a retransmission looks the same"),
-			IF(may_be_late_copies, "late copies look the same"),
-			IF(is_taken, "a capture that merges its queues looks the same")},
+		.doubts = {INCOMPLETE, may_be_again,
+			IF(may_be_late_copies, "late copies look the same"), is_taken},
 		.traits = ENDS_ANSWER,
 		.cause = CAUSE(5, "ORDER", NULL, RD_LIKELY, "Packets late", LATE | UP, UPSTREAM)},
 	/*
@@ -164,10 +144,7 @@ const struct rule rules_of_order[] = {
 			   "out of order",
 		.next = "look at the hashing of LAG and ECMP and at adaptive routing between this "
 			"point and the receiver; capture at the receiver too",
-		.doubts = {INCOMPLETE, ONCE, DISCARDED,
-			IF(may_cross, "packets are late here, too: a NAK may have been in "
-				      "flight")},
-		.traits = ENDS_ANSWER,
+		.doubts = {INCOMPLETE, ONCE, DISCARDED, may_cross}, .traits = ENDS_ANSWER,
 		.cause = CAUSE(
 			5, "ORDER", NULL, RD_LIKELY, "Packets late", LATE | DOWN, DOWNSTREAM)},
 	{"duplicated", RD_SEV_WARNING, RD_LIKELY, 0, duplicated,
@@ -179,12 +156,7 @@ const struct rule rules_of_order[] = {
 		.meaning = "a mirror session that copies a frame at two ports, or a loop in the "
 			   "network",
 		.next = "look at the mirror session first, then for loops; capture at the receiver",
-		.doubts = {DISORDERED, IF(are_few, "no more than rounds: it may be chance"),
-			IF(may_be_early, "without IP identifications, an early retransmission "
-					 "looks the same"),
-			IF(may_be_answered_again, "a request that the capture missed may have been "
-						  "answered again"),
-			IF(is_multicast, "a host gets its own multicast back")},
+		.doubts = {DISORDERED, are_few, may_be_early, may_be_answered_again, is_multicast},
 		.traits = ENDS_ANSWER,
 		.cause = CAUSE(11, "COPIES",
 			"Frames from {s} to {r} are duplicated on the way or by the mirror port.",

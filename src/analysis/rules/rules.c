@@ -51,13 +51,14 @@ static void fill_filter(struct rd_finding *f, const struct rule *rule, const str
 		rd_finding_filter(f, 0, "%s", filter);
 }
 
-static void add_doubts(struct rd_finding *f, const struct doubt *doubts, const struct look *look)
+static void add_doubts(
+	struct rd_finding *f, const struct doubt *const *doubts, const struct look *look)
 {
 	static const char unproven[] = "no frame of this QP pair has a valid ICRC";
 
 	if (look->c && look->r->totals.icrc_bad && !look->c->proven)
 		finding_doubt(f, RD_LIKELY, unproven);
-	for (const struct doubt *d = doubts; d->holds; d++)
+	for (const struct doubt *d; (d = *doubts); doubts++)
 		if (d->holds(look))
 			finding_doubt(f, d->most, d->text);
 }

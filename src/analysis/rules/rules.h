@@ -30,13 +30,20 @@ struct look {
 struct doubt {
 	bool (*holds)(const struct look *look);
 	const char *text;
-	enum rd_certainty most; /* RD_POSSIBLE unless the row says otherwise */
+	enum rd_certainty most;
 };
 
-#define IF(test, why)                                                                              \
+/* A row of a file: the doubt of this name, which holds for a look `l` if `test` does. */
+#define DOUBT(name, why, test)	      DOUBT_OF(static, name, RD_POSSIBLE, why, test)
+#define DOUBT_LIKELY(name, why, test) DOUBT_OF(static, name, RD_LIKELY, why, test)
+#define DOUBT_OF(storage, name, most, why, test)                                                   \
+	static bool name##_holds(const struct look *l)                                             \
 	{                                                                                          \
-		.holds = (test), .text = (why)                                                     \
-	}
+		return test;                                                                       \
+	}                                                                                          \
+	storage const struct doubt name[1] = {{name##_holds, why, most}};
+/* The same where a function tests it. */
+#define IF(test, why) (&(const struct doubt){test, why, RD_POSSIBLE})
 
 #define DOUBTS_MAX 24
 
@@ -74,7 +81,7 @@ struct rule {
 	unsigned int traits;
 	enum rd_ending ending; /* of the side's requests; OPEN: whatever it is */
 	bool (*when)(const struct look *look);
-	struct doubt doubts[DOUBTS_MAX];
+	const struct doubt *doubts[DOUBTS_MAX];
 	struct cause cause;
 	const char *several; /* its sentence of several senders at once */
 	const char *surer;   /* what else would show that it happened */

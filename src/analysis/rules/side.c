@@ -21,10 +21,7 @@ static bool no_credits(const struct look *l)
 }
 
 /* That of QP 1 is constant; any other QP may have been created again with a new one. */
-static bool may_be_created_again(const struct look *l)
-{
-	return l->to->qp != 1;
-}
+DOUBT(may_be_created_again, "the QP may have been created again", l->to->qp != 1)
 
 static bool qkey_differs(const struct look *l, struct rd_finding *f)
 {
@@ -69,15 +66,10 @@ static bool no_response(const struct look *l, struct rd_finding *f)
 }
 
 /* It may get responses that are not captured, unless it gives up. */
-static bool goes_on(const struct look *l)
-{
-	return l->s->end.how != RD_ENDING_RETRY;
-}
+DOUBT(goes_on, "the sender does not give up: it may get responses",
+	l->s->end.how != RD_ENDING_RETRY)
 
-static bool are_fewer_than_two(const struct look *l)
-{
-	return l->f->evidence.count < 2;
-}
+DOUBT(are_fewer_than_two, "there is one round", l->f->evidence.count < 2)
 
 /* --- performance ------------------------------------------------------------------------------ */
 
@@ -145,9 +137,7 @@ const struct rule rules_of_sides[] = {
 		.next = "look at the receiver's QP (rdma resource show qp), and capture there in "
 			"both directions",
 		.traits = SILENT,
-		.doubts = {CAPTURE_LOST, ABSENCE,
-			IF(goes_on, "the sender does not give up: it may get responses"),
-			IF(are_fewer_than_two, "there is one round"),
+		.doubts = {CAPTURE_LOST, ABSENCE, goes_on, are_fewer_than_two,
 			IF(is_one_direction, "no frame of the other direction was captured"),
 			IF(may_have_other_half, "other rows may have the responses"),
 			LACKS_EARLIER},
@@ -248,7 +238,7 @@ was silent is unknown */
 			"was created again",
 		.next = "compare the sender's remote Q_Key with that of the QP; see whether "
 			"qkey_viol_cntr of the receiving port grows (ibv_devinfo -v)",
-		.doubts = {IF(may_be_created_again, "the QP may have been created again")},
+		.doubts = {may_be_created_again},
 		.cause = CAUSE(10, "Q_KEY", "{r} drops datagrams of {s}: their Q_Key differs.",
 			RD_LIKELY, "Datagrams", 0, ANYWHERE(SH | RH))},
 	{"rnr", RD_SEV_WARNING, RD_CERTAIN, HAPPENED(RNR), not_ready,

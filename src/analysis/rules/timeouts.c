@@ -88,44 +88,33 @@ static uint64_t response_time(const struct look *l)
  * Rounds that begin sooner than responses usually come are rather late effects of NAKs, or doubled
  * frames without IP identifications.
  */
-static bool is_no_timer(const struct look *l)
-{
-	return count(l, RD_INC_REORDERED) || count(l, RD_INC_REORDERED_DOWNSTREAM) ||
-	       latency(l, RD_LATENCY_TIMEOUT)->p50 * 2 < response_time(l);
-}
+DOUBT(is_no_timer, "packets are late, or it is sooner than responses come",
+	count(l, RD_INC_REORDERED) || count(l, RD_INC_REORDERED_DOWNSTREAM) ||
+		latency(l, RD_LATENCY_TIMEOUT)->p50 * 2 < response_time(l))
 
 /*
  * Few and short waits, where most rounds have a NAK or a missing response: theirs was missed; or a
  * receiver that is not ready sent two NAKs for one packet, and the sender went back for each.
  */
-static bool is_exception(const struct look *l)
-{
-	return count(l, RD_INC_ROUND_NAK) + count(l, RD_INC_ROUND_RNR) +
-			       count(l, RD_INC_ROUND_READ) >
-		       count(l, RD_INC_ROUND_TIMEOUT) &&
-	       latency(l, RD_LATENCY_TIMEOUT)->p50 < MS;
-}
+DOUBT(is_exception, "most rounds have a NAK: that of these may be missing",
+	count(l, RD_INC_ROUND_NAK) + count(l, RD_INC_ROUND_RNR) + count(l, RD_INC_ROUND_READ) >
+			count(l, RD_INC_ROUND_TIMEOUT) &&
+		latency(l, RD_LATENCY_TIMEOUT)->p50 < MS)
 
 /*
  * Short waits where most copies of a mirror were found, but it may have more: beyond the packets
  * whose identifications are remembered, or of all packets of a sender that has none.
  */
-static bool may_be_copies(const struct look *l)
-{
-	return latency(l, RD_LATENCY_TIMEOUT)->p50 < MS &&
-	       (copies_of(l) > rounds(l) || (!l->s->identified && is_all_again(l)));
-}
+DOUBT(may_be_copies, "copies of a mirror look the same",
+	latency(l, RD_LATENCY_TIMEOUT)->p50 < MS &&
+		(copies_of(l) > rounds(l) || (!l->s->identified && is_all_again(l))))
 
 /* A NAK may be missing, or came before the capture; or the response was there in time. */
-static bool lacks_naks(const struct look *l)
-{
-	return gaps_without_nak(l) * 2 >= l->f->evidence.count;
-}
+DOUBT(lacks_naks, "gaps are without a NAK, which may be missing here, too",
+	gaps_without_nak(l) * 2 >= l->f->evidence.count)
 
-static bool may_be_answered(const struct look *l)
-{
-	return l->s->unclear_rounds * UINT64_C(2) >= l->f->evidence.count;
-}
+DOUBT(may_be_answered, "responses may have been there in time",
+	UINT64_C(2) * l->s->unclear_rounds >= l->f->evidence.count)
 
 /* Retransmitted after a timeout, though neither requests nor responses are known to be lost. */
 static bool timeout_rounds(const struct look *l, struct rd_finding *f)
@@ -216,15 +205,10 @@ static bool stalled(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-static bool may_be_clock(const struct look *l)
-{
-	return l->s->stall.doubtful;
-}
+DOUBT(may_be_clock, "the clock may have been set: all QPs were silent", l->s->stall.doubtful)
 
 /* What makes rounds look like those of a timer. */
-#define OTHER_ROUNDS                                                                               \
-	IF(is_no_timer, "packets are late, or it is sooner than responses come"),                  \
-		IF(may_be_copies, "copies of a mirror look the same"), REUSED, NO_TIMER, ABSENCE
+#define OTHER_ROUNDS is_no_timer, may_be_copies, REUSED, NO_TIMER, ABSENCE
 
 const struct rule rules_of_timeouts[] = {
 	{"timeout", RD_SEV_WARNING, RD_LIKELY, HAPPENED(ROUND_TIMEOUT), timeout_rounds,
@@ -234,11 +218,8 @@ const struct rule rules_of_timeouts[] = {
 		.next = "capture at the other end; look whether the retransmitted requests arrive "
 			"twice",
 		.traits = SILENT | BY_TIMER,
-		.doubts = {INCOMPLETE, BEFORE, OTHER_ROUNDS,
-			IF(lacks_naks, "gaps are without a NAK, which may be missing here, too"),
-			IF(may_be_answered, "responses may have been there in time"),
-			IF(is_exception, "most rounds have a NAK: that of these may be "
-					 "missing")},
+		.doubts = {INCOMPLETE, BEFORE, OTHER_ROUNDS, lacks_naks, may_be_answered,
+			is_exception},
 		.cause = CAUSE(9, "TIMEOUT",
 			"{s} repeated requests, since responses of {r} did not come in time.",
 			RD_LIKELY, "Timeouts", 0, SN | FA | RN | RH, SN | FA | RN | RH,
@@ -269,7 +250,7 @@ const struct rule rules_of_timeouts[] = {
 		.next = "look at rx_pause and tx_pause counters and at the load of the responder",
 		.traits = SILENT,
 		.doubts = {INCOMPLETE, ABSENCE, /* an ACK may be missing */
-			IF(may_be_clock, "the clock may have been set: all QPs were silent")},
+			may_be_clock},
 		.cause = CAUSE(10, "STALL", "A response of {r} to {s} took very long.", RD_LIKELY,
 			"Long waits", 0, UNANSWERED)},
 	{0},

@@ -185,12 +185,6 @@ static bool is_local(const struct rd_report *r, const char *address)
 	return false;
 }
 
-/* Whether the capture has RDMA packets that each host of some pair sent. */
-static bool has_both_directions(const struct rd_report *r)
-{
-	return RD_ANY(c, r->conversations, r->n_conversations, c->side[0].seen && c->side[1].seen);
-}
-
 /*
  * A host pauses with the MAC address of its RDMA packets. A router's address is also that of
  * packets of other hosts; a switch has its own. With packets of both directions, one of their
@@ -203,7 +197,9 @@ static void place_pauser(
 		return;
 	v->places = RD_PLACE_FABRIC;
 	if (!*s->address) {
-		v->places |= has_both_directions(r) ? 0 : RD_PLACE_RECEIVER_NIC;
+		if (!RD_ANY(c, r->conversations, r->n_conversations,
+			    c->side[0].seen && c->side[1].seen))
+			v->places |= RD_PLACE_RECEIVER_NIC;
 		return;
 	}
 	snprintf(v->receiver, sizeof(v->receiver), "%s", s->address);

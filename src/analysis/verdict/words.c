@@ -12,12 +12,8 @@
 
 bool was_repeated(const struct rd_report *r)
 {
-	for (size_t i = 0; i < r->n_conversations; i++)
-		for (unsigned int k = 0; k < 2; k++)
-			if (rd_side_incident(&r->conversations[i].side[k], RD_INC_RETRANSMITTED)
-					->count)
-				return true;
-	return false;
+	return RD_ANY(c, r->conversations, r->n_conversations,
+		RD_ANY(s, c->side, 2, rd_side_incident(s, RD_INC_RETRANSMITTED)->count));
 }
 
 /* What arrived and is not in the capture, at least; *sure unless all of it is only possible. */
@@ -53,12 +49,9 @@ static void put_gaps(FILE *out, struct rd_report *r, uint64_t missed, bool sure)
 
 static bool has_cut_responses(const struct rd_report *r)
 {
-	for (size_t i = 0; i < r->n_conversations; i++)
-		for (unsigned int k = 0; k < 2; k++)
-			if (r->conversations[i].side[k].times &&
-				are_responses_cut(&r->conversations[i], k))
-				return true;
-	return false;
+	return RD_ANY(c, r->conversations, r->n_conversations,
+		(c->side[0].times && are_responses_cut(c, 0)) ||
+			(c->side[1].times && are_responses_cut(c, 1)));
 }
 
 /* Without a fault: what this capture cannot show. Without such a limit, the label is "OK". */

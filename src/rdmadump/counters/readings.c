@@ -78,11 +78,10 @@ int readings_take(struct readings *r, const struct ports *ports, const struct co
 
 static const struct rd_counters *same_port(const struct readings *r, const struct rd_counters *c)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (r->port[i].counters.port == c->port &&
-			!strcmp(r->port[i].counters.device, c->device))
-			return &r->port[i].counters;
-	return NULL;
+	const struct reading *same = RD_FIND(p, r->port, r->n,
+		p->counters.port == c->port && !strcmp(p->counters.device, c->device));
+
+	return same ? &same->counters : NULL;
 }
 
 int readings_check(const struct readings *before, const struct readings *after,

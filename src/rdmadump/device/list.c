@@ -207,11 +207,6 @@ static size_t count_rows(const struct rd_devices *devices)
 	return n;
 }
 
-static bool has_mixed_functions(const struct rd_devices *devices)
-{
-	return RD_ANY(d, devices->dev, devices->n, d->function.kind > RD_FUNCTION_PF);
-}
-
 /* "mlx5_0 represents: pf0vf0 (VF 0), en3f0pf0sf88 (SF 88 of controller 1)" */
 static void print_representors(const struct rd_device *device)
 {
@@ -303,7 +298,8 @@ static int print_table(const struct rd_devices *devices, const json_t *list, boo
 			fill_row(&rows[r++], device, port);
 		}
 	}
-	measure(width, rows, n + 1, verbose, has_mixed_functions(devices));
+	measure(width, rows, n + 1, verbose,
+		RD_ANY(d, devices->dev, devices->n, d->function.kind > RD_FUNCTION_PF));
 	for (r = 0; r <= n; r++)
 		print_row(&rows[r], width, terminal);
 	print_not_captured(devices);

@@ -4,7 +4,6 @@
 #include "../commands.h"
 #include "config.h"
 #include "record.h"
-#include <errno.h>
 #include <rdmadump/program.h>
 #include <rdmadump/spawn.h>
 #include <rdmadump/units.h>
