@@ -78,14 +78,9 @@ static json_t *code_of_found(const struct rd_at *at)
 static json_t *codes_of_group(const struct rd_at *at)
 {
 	const struct reading *r = &((const RD_THIS *)at->object)->first;
-	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < r->n; i++) {
-		const struct rd_at found = {.object = &r->found[i], .up = at};
-
-		json_array_append_new(list, code_of_found(&found));
-	}
-	return list;
+	return RD_JSON_LIST(
+		found, r->found, r->n, code_of_found(&(struct rd_at){.object = found, .up = at}));
 }
 
 static json_t *text(const struct rd_at *at)
@@ -157,10 +152,8 @@ json_t *explain_json(const struct log *log)
 
 json_t *explain_list_json(const struct catalogue *c)
 {
-	json_t *list = json_array();
+	json_t *list = RD_JSON_LIST(
+		code, c->code, c->n, rd_shape_json(&code_shape, &(struct rd_at){.object = code}));
 
-	for (size_t i = 0; i < c->n; i++)
-		json_array_append_new(
-			list, rd_shape_json(&code_shape, &(struct rd_at){.object = &c->code[i]}));
 	return rd_document(EXPLAIN_VERSION, 0, json_pack("{s:o}", "codes", list));
 }

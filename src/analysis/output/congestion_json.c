@@ -157,13 +157,9 @@ static json_t *mac(const struct rd_at *at)
 static json_t *classes_of(const struct rd_at *at)
 {
 	const struct rd_pause_sender *s = at->object;
-	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < RD_PAUSE_CLASSES; i++)
-		if (s->classes[i].pauses.count || s->classes[i].resumes.count)
-			json_array_append_new(
-				list, rd_shape_part(&class_shape, &s->classes[i], at));
-	return list;
+	return RD_JSON_LIST(c, s->classes, RD_PAUSE_CLASSES,
+		c->pauses.count || c->resumes.count ? rd_shape_part(&class_shape, c, at) : NULL);
 }
 
 const struct rd_shape pause_sender_shape = RD_SHAPE("pause_sender",

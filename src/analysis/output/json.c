@@ -20,11 +20,8 @@ static const struct rd_shape file_shape = RD_SHAPE("file", NULL, RD_SAME(TEXT, n
 static json_t *addresses(const struct rd_at *at)
 {
 	const RD_THIS *p = at->object;
-	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < p->n_addresses; i++)
-		json_array_append_new(list, rd_json_string(p->addresses[i]));
-	return list;
+	return RD_JSON_LIST(a, p->addresses, p->n_addresses, rd_json_string(*a));
 }
 
 static const struct rd_shape port_shape = RD_SHAPE(NULL, NULL, RD_SAME(TEXT, device),

@@ -100,13 +100,9 @@ static json_t *programs(const struct rd_at *at)
 {
 	const struct rd_points *p = at->up->object;
 	const RD_THIS *h = at->object;
-	json_t *list = json_array();
 
-	for (size_t i = 0; i < p->n_programs; i++)
-		if (&p->hosts[p->programs[i].host] == h)
-			json_array_append_new(
-				list, rd_shape_part(&program_shape, &p->programs[i], at));
-	return list;
+	return RD_JSON_LIST(program, p->programs, p->n_programs,
+		&p->hosts[program->host] == h ? rd_shape_part(&program_shape, program, at) : NULL);
 }
 
 static json_t *host_name(const struct rd_points *p, uint32_t host)

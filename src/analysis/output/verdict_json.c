@@ -103,14 +103,12 @@ static const struct rd_shape stragglers_shape = RD_SHAPE(NULL,
 static json_t *rows(const struct rd_at *at)
 {
 	const RD_THIS *v = at->object;
-	json_t *list = json_array();
 
-	for (enum rd_row i = 0; i < RD_ROWS; i++)
-		if (v->row[i] && *v->row[i])
-			json_array_append_new(
-				list, json_pack("{s:s, s:o}", "label", rd_row_label(v, i), "text",
-					      rd_json_string(v->row[i])));
-	return list;
+	return RD_JSON_LIST(row, v->row, RD_ROWS,
+		*row && **row ? json_pack("{s:s, s:o}", "label",
+					rd_row_label(v, (enum rd_row)(row - v->row)), "text",
+					rd_json_string(*row))
+			      : NULL);
 }
 
 /* "LOSS: ...; where: ..." */
@@ -226,11 +224,9 @@ static json_t *in_all(const struct rd_at *at)
 static json_t *named(const struct rd_at *at)
 {
 	const struct rd_group *g = at->object;
-	json_t *list = json_array();
 
-	for (size_t k = 0; k < g->n && k < GROUP_MAX; k++)
-		json_array_append_new(list, rd_json_u64((uint64_t)(g->finding[k] - g->all)));
-	return list;
+	return RD_JSON_LIST(
+		f, g->finding, RD_MIN(g->n, GROUP_MAX), rd_json_u64((uint64_t)(*f - g->all)));
 }
 
 const struct rd_shape group_shape = RD_SHAPE(NULL, NULL, RD_SAME(TEXT, rule),
