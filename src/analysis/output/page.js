@@ -337,7 +337,7 @@
 		const number = (name, value, show, bad) => ({name, number: true, value, cell: r => value(r) === null ? "-" : show(value(r)), bad: bad && (r => value(r) > 0)});
 		const ack = key => r => {
 			const l = r.s.latency.ack || r.s.latency.read || r.s.latency.atomic;
-			return l ? l[key] : null;
+			return l && l[key] || null; /* 0: within a step of the clock */
 		};
 		const hidden = report.conversations_in_all - report.conversations.length;
 		return [el("h2", {}, "QP pairs"), rows.length ? [el("p", {class: "soft small"}, "One row for each requester; click a pair for its details, a heading to sort. Goodput: new data, by the time from the first to the last frame of the pair.",

@@ -64,8 +64,9 @@ const struct rd_shape incident_shape =
 
 #define RD_THIS struct rd_latency
 const struct rd_shape latency_shape = {"latency",
-	"Nanoseconds; percentiles are interpolated within histogram steps, of applications exact "
-	"where \"exact\" is true. null: no sample.",
+	"Nanoseconds; 0: less than a step of the capture's clock, which is not measured. "
+	"Percentiles are interpolated within histogram steps, of applications exact where "
+	"\"exact\" is true. null: no sample.",
 	RD_ROWS(RD_SAME(UINT, n), {"min_ns", NULL, RD_UINT(min)}, {"p50_ns", NULL, RD_UINT(p50)},
 		{"p90_ns", NULL, RD_UINT(p90)}, {"p99_ns", NULL, RD_UINT(p99)},
 		{"max_ns", NULL, RD_UINT(max)}),
