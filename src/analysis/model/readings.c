@@ -94,20 +94,17 @@ bool facts_is_local(const struct facts_port *p, const char *address)
 
 const struct facts_port *facts_port_at(const struct rd_analysis *a, const char *address)
 {
-	for (unsigned int i = 0; a->facts && i < a->facts->n_ports; i++)
-		if (facts_is_local(&a->facts->ports[i], address))
-			return &a->facts->ports[i];
-	return NULL;
+	return a->facts ? RD_FIND(port, a->facts->ports, a->facts->n_ports,
+				  facts_is_local(port, address))
+			: NULL;
 }
 
 /* Whether one capture has both readings around this time. */
 static bool covers(const struct facts_port *p, uint64_t from_ns, uint64_t to_ns)
 {
-	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++)
-		if (reading_ns(p->spans[i].first) <= from_ns &&
-			reading_ns(p->spans[i].last) >= to_ns)
-			return true;
-	return false;
+	return RD_ANY(span, p->spans, p->n_spans,
+		span->last && reading_ns(span->first) <= from_ns &&
+			reading_ns(span->last) >= to_ns);
 }
 
 bool facts_gave_up(const struct rd_analysis *a, const char *address, bool rnr, uint64_t from_ns,

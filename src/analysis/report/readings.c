@@ -61,10 +61,9 @@ static bool is_of_capture(const struct rd_report *r, const char *driver, const c
 {
 	const struct rd_counter_kind *kind = name ? rd_counter_kind(driver, name) : NULL;
 
-	for (size_t i = 0; kind && kind->flags & RD_COUNTER_LOSS && i < r->n_files; i++)
-		if (r->files[i].losses && strstr(r->files[i].losses, strchr(name, '/') + 1))
-			return true;
-	return false;
+	return kind && kind->flags & RD_COUNTER_LOSS &&
+	       RD_ANY(f, r->files, r->n_files,
+		       f->losses && strstr(f->losses, strchr(name, '/') + 1));
 }
 
 /* A sniffer takes its receives from the same device as the programs whose fault it would be. */

@@ -49,10 +49,8 @@ static bool is_other_notation(const struct look *l, const struct rd_conversation
 
 static bool may_be_by_lid(const struct look *l)
 {
-	for (size_t i = 0; i < l->r->n_conversations && i < HALVES_MAX; i++)
-		if (is_other_notation(l, &l->r->conversations[i]))
-			return true;
-	return false;
+	return RD_ANY(c, l->r->conversations, RD_MIN(l->r->n_conversations, HALVES_MAX),
+		is_other_notation(l, c));
 }
 
 bool is_one_direction(const struct look *l)

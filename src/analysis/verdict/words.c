@@ -12,12 +12,9 @@
 
 bool was_repeated(const struct rd_report *r)
 {
-	for (size_t i = 0; i < r->n_conversations; i++)
-		for (unsigned int k = 0; k < 2; k++)
-			if (rd_side_incident(&r->conversations[i].side[k], RD_INC_RETRANSMITTED)
-					->count)
-				return true;
-	return false;
+	return RD_ANY(c, r->conversations, r->n_conversations,
+		rd_side_incident(&c->side[0], RD_INC_RETRANSMITTED)->count ||
+			rd_side_incident(&c->side[1], RD_INC_RETRANSMITTED)->count);
 }
 
 /* What arrived and is not in the capture, at least; *sure unless all of it is only possible. */
