@@ -2,6 +2,7 @@
 /* The frames of a case of two captures, and what the reports of each capture alone have. */
 #include "analysis/ends/ends.h"
 #include "cases.h"
+#include <ctype.h>
 
 #define BTH   (14 + 20 + 8)
 #define START 1000000000000ULL
@@ -139,6 +140,10 @@ static size_t find(struct run *r, size_t at)
 		.count = 1, .first_ns = START + r->ns, .last_ns = START + r->ns};
 	rd_finding_title(f, "a title");
 	rd_finding_where(f, "10.0.0.2 QP 0x200 -> 10.0.0.1 QP 0x100");
+	if (goes_on(r, at + 5) && isalnum((unsigned char)*r->tok[at + 5].text)) {
+		f->evidence.count = (uint64_t)value_of(r, at + 5, r->tok[at + 5].text);
+		at++;
+	}
 	if (!goes_on(r, at + 5) || *r->tok[at + 5].text != '"')
 		return at + 5;
 	f->next = text_of(r, at + 5);

@@ -18,8 +18,11 @@ static const struct rule *compared(const char *key)
 
 /* --- the main cause --------------------------------------------------------------------------- */
 
-/* What is likely first, then what may be; a fault that the other capture refutes is the last. */
-enum weight { FAULT, ANSWERED, POSSIBLE_FAULT, CAPTURE_ONLY, DOUBTFUL };
+/*
+ * What is likely first, then what may be, and what that would explain; a fault that the other
+ * capture refutes is the last.
+ */
+enum weight { FAULT, ANSWERED, POSSIBLE_FAULT, EXPLAINED, CAPTURE_ONLY, DOUBTFUL };
 
 struct choice {
 	struct culprit of;
@@ -106,17 +109,17 @@ static const struct rd_path_qp *path_qp_at(struct judging *j, const struct one_f
 	return NULL;
 }
 
-/* What one capture takes for loss is in the other one: one of them missed packets. */
-static bool is_refuted(struct judging *j, const struct rd_conversation *c)
+/* How often packets of a conversation, of either direction, were lost between, or missed. */
+static void count_lone(
+	struct judging *j, const struct rd_conversation *c, uint64_t *lost, uint64_t *missed)
 {
 	for (unsigned int side = 0; side < 2; side++) {
 		const struct one_flow flow = flow_of(c, side);
 		const struct rd_path_qp *w = path_qp_at(j, &flow);
 
-		if (w && (w->missed.count || w->missed_at_receiver.count))
-			return true;
+		*lost += w && w->lost.count ? w->lost_runs : 0;
+		*missed += w ? w->missed.count + w->missed_at_receiver.count : 0;
 	}
-	return false;
 }
 
 /*
@@ -139,13 +142,19 @@ static bool has_both(const struct rd_ends_report *e, const struct rd_conversatio
 static enum weight weight_of(
 	struct judging *j, const struct rd_finding *f, bool likely, const struct rd_conversation *c)
 {
+	uint64_t lost = 0, missed = 0;
+
 	if (f->severity < RD_SEV_WARNING)
 		return CAPTURE_ONLY;
+	if (has_both(j->r, c))
+		count_lone(j, c, &lost, &missed);
+	/* Each timeout has its loss. */
+	if (lost && lost >= f->evidence.count && !strcmp(f->rule, "timeout"))
+		return EXPLAINED;
 	if (!has_both(j->r, c) || !ends_answer(f->rule))
 		return likely ? FAULT : POSSIBLE_FAULT;
-	if (is_refuted(j, c))
-		return DOUBTFUL;
-	return likely ? ANSWERED : POSSIBLE_FAULT;
+	/* What one capture takes for loss is in the other one: one of them missed packets. */
+	return missed ? DOUBTFUL : likely ? ANSWERED : POSSIBLE_FAULT;
 }
 
 static void choose_of_capture(struct judging *j, enum rd_tap tap, struct choice *best)
