@@ -66,8 +66,10 @@ lacks() {
 	ok "$1" "$2"
 }
 
-# holds NAME COMMAND...: it succeeds
-holds() { "${@:2}"; ok "$1"; }
+# holds NAME COMMAND...: it succeeds; else what it printed is shown
+holds() { "${@:2}" >"$tmp/holds" 2>&1; ok "$1" "$tmp/holds"; }
+# empty NAME FILE
+empty() { [ ! -s "$2" ]; ok "$1" "$2"; }
 
 # exits NAME STATUS FILE PATTERN: how the last command ended, and what it said there
 exits() {

@@ -30,12 +30,10 @@ is "... and nothing else is coloured" "$(grep -c $'\033' "$tmp/shown")" "$(grep 
 for environment in 'NO_COLOR=1 TERM=xterm' 'TERM=dumb' '-u TERM'; do
 	# shellcheck disable=SC2086 # words of a command line
 	on_terminal $environment >"$tmp/shown"
-	no_colours
-	ok "$environment: no colour"
+	holds "$environment: no colour" no_colours
 done
 env -u NO_COLOR TERM=xterm "$RDMADUMP" analyze "$roce/30_ingress_drop/a.pcap.zst" >"$tmp/shown"
-no_colours
-ok "no colour in a file"
+holds "no colour in a file" no_colours
 env NO_COLOR=1 "$RDMADUMP" analyze --color always "$roce/30_ingress_drop/a.pcap.zst" >"$tmp/shown"
 has "--color always: in a file as well, whatever the environment says" "$tmp/shown" $'^\033\\[1;31m!! '
 "$RDMADUMP" analyze --color always --json --html "$tmp/page.html" "$roce/30_ingress_drop/a.pcap.zst" >"$tmp/shown"

@@ -17,14 +17,11 @@ for kind in subnet infiniband ports; do
 	"$RDMADUMP" -r "$tmp/$kind.pcap" -q -w "$tmp/one.erf" 2>"$tmp/err"
 	ok "$kind: written as ERF" "$tmp/err"
 	captures records "$tmp/$kind.pcap" "$tmp/zero.erf"
-	cmp "$tmp/zero.erf" "$tmp/one.erf" >>"$tmp/err" 2>&1
-	ok "$kind: ERF in pcap to ERF is byte-identical" "$tmp/err"
+	holds "$kind: ERF in pcap to ERF is byte-identical" cmp "$tmp/zero.erf" "$tmp/one.erf"
 	"$RDMADUMP" -r "$tmp/one.erf" -q -w "$tmp/two.erf" 2>"$tmp/err"
-	cmp "$tmp/one.erf" "$tmp/two.erf" >>"$tmp/err" 2>&1
-	ok "$kind: ERF to ERF is byte-identical" "$tmp/err"
+	holds "$kind: ERF to ERF is byte-identical" cmp "$tmp/one.erf" "$tmp/two.erf"
 	"$RDMADUMP" -r "$tmp/one.erf" -q -w "$tmp/one.pcapng" && "$RDMADUMP" -r "$tmp/one.pcapng" -q -w "$tmp/three.erf"
-	cmp "$tmp/one.erf" "$tmp/three.erf" >"$tmp/err" 2>&1
-	ok "$kind: ERF to pcapng to ERF is byte-identical" "$tmp/err"
+	holds "$kind: ERF to pcapng to ERF is byte-identical" cmp "$tmp/one.erf" "$tmp/three.erf"
 	"$RDMADUMP" -r "$tmp/$kind.pcap" -tttt >"$tmp/before" 2>/dev/null
 	"$RDMADUMP" -r "$tmp/three.erf" -tttt >"$tmp/after" 2>/dev/null
 	[ -s "$tmp/before" ] && cmp "$tmp/before" "$tmp/after" >"$tmp/err" 2>&1
@@ -36,8 +33,7 @@ f=$tmp/subnet.pcap
 # between two packets.
 captures empty "$f" "$tmp/empty.erf"
 "$RDMADUMP" -r "$tmp/empty.erf" -q -w "$tmp/mended.erf" 2>"$tmp/err" && "$RDMADUMP" -r "$tmp/mended.erf" -q -w "$tmp/again.erf" 2>>"$tmp/err"
-cmp "$tmp/mended.erf" "$tmp/again.erf" >>"$tmp/err" 2>&1
-ok "records without data: ERF to ERF is byte-identical once they are mended" "$tmp/err"
+holds "records without data: ERF to ERF is byte-identical once they are mended" cmp "$tmp/mended.erf" "$tmp/again.erf"
 if has_tool tshark "records without data"; then
 	is "records without data: tshark reads to the end" "$(tshark -r "$tmp/mended.erf" -T fields -e frame.cap_len 2>"$tmp/err" | xargs)" \
 		"$(tshark -r "$f" -c 1 -T fields -e frame.cap_len 2>/dev/null | sed 's/.*/& 0 & 0 &/')"

@@ -11,8 +11,7 @@ many() { python3 "$srcdir/tests/e2e/analyze_many.py" "$@"; }
 pairs=30000 few=9000
 [ -n "${TEST_FULL-}" ] || pairs=9008 few=3000
 limit=$((48 * 1024 + 2 * pairs))
-many make "$pairs" 2 "$tmp/many.pcap"
-ok "a capture of $pairs QP pairs"
+holds "a capture of $pairs QP pairs" many make "$pairs" 2 "$tmp/many.pcap"
 while read -r out options; do
 	# shellcheck disable=SC2086 # words of a command line
 	kib=$(many run "$tmp/$out" "$RDMADUMP" analyze $options "$tmp/many.pcap")

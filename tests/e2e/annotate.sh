@@ -32,8 +32,7 @@ for f in "${captures[@]}"; do
 done
 is "${#captures[@]} captures: the frames are the same" "$differ" ""
 commented "$tmp/all.pcapng" >"$tmp/commented"
-diff "$tmp/wanted" "$tmp/commented" >"$tmp/diff"
-ok "... tshark has comments on exactly the frames that --json names" "$tmp/diff"
+holds "... tshark has comments on exactly the frames that --json names" diff "$tmp/wanted" "$tmp/commented"
 holds "... which are many" [ "$(wc -l <"$tmp/wanted")" -ge 30 ]
 
 # --- what a comment says ----------------------------------------------------------------------
@@ -83,8 +82,7 @@ for f in loss.pcap.gz user.pcapng loss.erf erf.pcap own.pcapng sections.pcapng; 
 	[ -s "$tmp/wanted" ] && cmp <(cut -f 1-4 "$tmp/before") <(cut -f 1-4 "$tmp/after")
 	ok "$f: times and lengths in tshark"
 	[ "$f" = sections.pcapng ] && continue # one link type for our pcap encoder
-	same_frames "$tmp/$f" "$tmp/copy.pcapng" >"$tmp/diff"
-	ok "$f: the frames are the same" "$tmp/diff"
+	holds "$f: the frames are the same" same_frames "$tmp/$f" "$tmp/copy.pcapng"
 done
 tshark -r "$tmp/copy.pcapng" -Y 'frame.comment contains "by the user"' -T fields -e frame.number >"$tmp/kept" 2>/dev/null
 is "comments of the user are kept" "$(wc -l <"$tmp/kept")" 1

@@ -30,14 +30,9 @@ is "an event request waits, and is no command without a reply of the others" \
 	"$(jq -c '[.applications[0].operations[] | select(.open > 0) | [.name, .waits, .open]]' "$tmp/small.json")" '[["Async Event Request",true,1]]'
 
 an "$small" >"$tmp/text"
-has "text: the application" "$tmp/text" '^NVMe-oF, port 4420, 2 conversations  \[certain\]$'
-has "... its operations" "$tmp/text" '^  I/O Write +4 +4\.55 ms +4\.96 ms +8\.2 ms +8\.2 ms +0 +0 65\.5 kB$'
 sed -n '/^APPLICATIONS/,/more rows/p' "$tmp/text" | awk 'length > 80' >"$tmp/long"
 is "... in 80 columns" "$(cat "$tmp/long")" ""
 an -v "$small" >"$tmp/text"
-has "-v: data in the capsule" "$tmp/text" '^  I/O Connect +1 .* 1\.0 kB, 1\.0 kB inline$'
-has "-v: the slowest commands by frames" "$tmp/text" '^  8\.2 ms, Write: frame 222 to 241$'
-has "... the application of a conversation" "$tmp/text" '^      application: NVMe-oF, I/O queue 1 of 16 entries, port 4420 \[certain\]'
 
 # --- what is missing ----------------------------------------------------------------------------
 
@@ -49,14 +44,11 @@ cut --snaplen 96
 an --json "$tmp/cut.pcap" >"$tmp/one.json"
 is "96 bytes: messages are enough, but only likely" "$(jq -r '.applications[0] | .certainty, (.signs | join(" ")), (.operations | map(select(.name | startswith("Read"))) | .[0].latency.max_ns)' "$tmp/one.json" | tr '\n' ' ')" \
 	'likely messages 4238248 '
-if has_jsonschema "JSON by docs/schema/analyze.json"; then
-	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/analyze.json" "$tmp/small.json" "$tmp/one.json" >"$tmp/schema" 2>&1
-	ok "JSON by docs/schema/analyze.json" "$tmp/schema"
-	# shellcheck disable=SC2016 # variables of jq
-	is "... which knows each key" "$(jq -c --slurpfile schema "$srcdir/docs/schema/analyze.json" '
-		def known($name): keys == ($schema[0]."$defs"[$name].properties | keys);
-		[(.applications[] | known("application_sum"), (.operations[] | known("app_operation"))),
-		 (.conversations[].application // empty | known("application"))] | unique' "$tmp/small.json" "$tmp/one.json" | paste -sd' ')" "[true] [true]"
-fi
+fits "JSON by docs/schema/analyze.json" analyze "$tmp/small.json" "$tmp/one.json"
+# shellcheck disable=SC2016 # variables of jq
+is "... which knows each key" "$(jq -c --slurpfile schema "$srcdir/docs/schema/analyze.json" '
+	def known($name): keys == ($schema[0]."$defs"[$name].properties | keys);
+	[(.applications[] | known("application_sum"), (.operations[] | known("app_operation"))),
+	 (.conversations[].application // empty | known("application"))] | unique' "$tmp/small.json" "$tmp/one.json" | paste -sd' ')" "[true] [true]"
 as_said applications
 tap_done

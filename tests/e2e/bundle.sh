@@ -54,8 +54,7 @@ is "the log has the verdicts, as analyze words them" "$(sed -n 's/^rdmadump: \(a
 has "... how to read it" "$tmp/err" "^rdmadump: to read it: tar -xf b\.tar\.zst, then open ${b##*/}/index\.html"
 has "... and counts what failed" "$tmp/err" "^rdmadump: $(jq '[.not_taken[] | select(.failed)] | length' "$manifest") members failed or incomplete: index.html"
 is "... not what this machine cannot have" "$(jq -r '.not_taken[] | select(.failed != (.why | test("not installed|no result|not supported") | not)).name' "$manifest")" ""
-diff <(jq -S . "$tmp/json") <(jq -S . "$manifest") >"$tmp/log"
-ok "--json prints the manifest" "$tmp/log"
+holds "--json prints the manifest" diff <(jq -S . "$tmp/json") <(jq -S . "$manifest")
 fits "schema of the manifest and of the plan" bundle "$manifest" "$tmp/plan"
 is "no command took longer than the bundle" "$(jq --argjson now "$(date +%s%N)" '.start_ns as $start | [.members[].duration_s | numbers | . > ($now - $start) / 1e9] | [length > 5, any]' -c "$manifest")" '[true,false]'
 (cd "$b" && find . ! -type d ! -name manifest.json -printf '%P\n') | sort >"$tmp/have"
@@ -65,11 +64,9 @@ jq -r '.members[] | select(.size > 0) | .size' "$manifest" | awk '{n += $1} END 
 is "sizes" "$(cat "$tmp/size")" "$(cd "$b" && find . -type f ! -name manifest.json -printf '%s\n' | awk '{n += $1} END {print n}')"
 jq -r '.members[].name' "$tmp/plan" | sort >"$tmp/planned"
 grep -v '^sysroot/\|^index.html$' "$tmp/have" | comm -23 - "$tmp/planned" >"$tmp/log"
-[ ! -s "$tmp/log" ]
-ok "nothing but what --dry-run lists" "$tmp/log"
+empty "nothing but what --dry-run lists" "$tmp/log"
 holds "it lists everything" [ "$(wc -l <"$tmp/planned")" -gt 50 ]
-diff <(jq -r '.members[].command' "$tmp/plan") <(sed -n 's/^    //p' "$tmp/plan.txt") >"$tmp/log"
-ok "as text: where each member comes from" "$tmp/log"
+holds "as text: where each member comes from" diff <(jq -r '.members[].command' "$tmp/plan") <(sed -n 's/^    //p' "$tmp/plan.txt")
 for name in list.txt list.json info-mlx5_0.txt info-mlx5_0.json counters.txt counters.json counters-growth.txt counters-growth.json; do
 	[ -s "$b/rdmadump/$name" ] && [ -z "$(why "rdmadump/$name")" ]
 	ok "rdmadump/$name"
@@ -97,8 +94,7 @@ has "its page" "$b/analysis/mlx5_0_1.html" '<html'
 grep -Eo '(href|src)="?[^">]*' "$b/index.html" | sed 's/^[a-z]*="*//; /^#/d' | sort -u >"$tmp/links"
 holds "the page has links" [ "$(wc -l <"$tmp/links")" -gt 30 ]
 (cd "$b" && while read -r link; do [ -e "$link" ] || echo "$link"; done) <"$tmp/links" >"$tmp/log"
-[ ! -s "$tmp/log" ]
-ok "they lead to members only" "$tmp/log"
+empty "they lead to members only" "$tmp/log"
 # verdicts PAGE: the text of the verdicts above all else but the counts of findings
 verdicts() { sed -n '/<h1>/,/<nav>/p' "$1" | sed -n 's/^<section class=verdict.*<dl class=facts>//p' | sed 's|</dt><dd>|: |g; s|</dd>|\n|g; s/<[^>]*>//g; s/&gt;/>/g' | sed '/^$/d'; }
 is "the verdicts on the traffic are on top" "$(verdicts "$b/index.html" | sort)" \

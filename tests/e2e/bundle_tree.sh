@@ -26,8 +26,7 @@ same() {
 	"$TREE_TOOL" "$tmp/tree" 2>"$tmp/log" | tar -xf - -C "$tmp/copy" 2>>"$tmp/log"
 	said "$tmp/tree" 2>&1 | sed "s|$tmp/tree|ROOT|g" >"$tmp/wanted"
 	said "$tmp/copy" 2>&1 | sed "s|$tmp/copy|ROOT|g" >"$tmp/got"
-	diff "$tmp/wanted" "$tmp/got" >>"$tmp/log"
-	ok "$1" "$tmp/log"
+	holds "$1" diff "$tmp/wanted" "$tmp/got"
 }
 
 trees=0

@@ -19,36 +19,21 @@ for f in "${captures[@]}"; do
 		([.traffic[].values[]] | all(.before == .after and .change == null)), (.traffic | all(.qps_before == .qps_after))]
 		| if all then empty else . end' "$tmp/changes.json" >>"$tmp/differ" || echo "$f" >>"$tmp/differ"
 done
-[ ! -s "$tmp/differ" ]
-ok "${#captures[@]} captures: none differs from itself, in any value" "$tmp/differ"
+empty "${#captures[@]} captures: none differs from itself, in any value" "$tmp/differ"
 an --json "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/loss.json"
 compared "$tmp/loss.json" "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/text"
-has "said in words" "$tmp/text" "^nothing changed: 1 finding and 1 direction of traffic are as before$"
 
 # --- two runs ---------------------------------------------------------------------------------
 
 an --json "$roce/02_rc_write/a.pcap.zst" >"$tmp/good.json"
 compared "$tmp/good.json" "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/text"
 exits "a comparison" 0 "$tmp/text" '^findings: 1 new, 0 gone, 0 changed, 0 as before$'
-has "... and of the traffic" "$tmp/text" '^traffic: 2 of 2 directions changed$'
-has "the captures" "$tmp/text" '^before  2026-11-20T23:40:11\.222Z, 6\.68 s, 1 003 frames$'
-has "a new finding" "$tmp/text" '^new +!! 10\.77\.0\.2 -> 10\.77\.0\.1$'
-has "... what it is" "$tmp/text" '^           packets are lost upstream of this capture point$'
-has "QPs that changed" "$tmp/text" '^changed 10\.77\.0\.2 -> 10\.77\.0\.1 RC WRITE, 3 -> 1 QP$'
-has "a share that is worse" "$tmp/text" '^ +retransmitted +0 % -> 64\.7 % +worse$'
-has "traffic that is gone" "$tmp/text" '^gone +10\.77\.0\.1 -> 10\.77\.0\.2 RC WRITE, 1 QP$'
 is "80 columns" "$(tail -n +2 "$tmp/text" | wc -L | awk '{print $1 <= 80}')" 1
 an "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/verdict"
 has "lost packets are the share that the verdict names" "$tmp/verdict" 'Packets lost: 10 of 480 \(2\.1 %\)'
-has "... of the packets without their copies" "$tmp/text" '^ +lost packets +0 % -> 2\.08 % +worse$'
 compared "$tmp/loss.json" "$roce/02_rc_write/a.pcap.zst" >"$tmp/text"
-has "the other way round: gone" "$tmp/text" '^gone +!! 10\.77\.0\.2 -> 10\.77\.0\.1$'
-has "... and better" "$tmp/text" '^ +retransmitted +64\.7 % -> 0 % +better$'
 an --json --top 1 "$roce/02_rc_write/a.pcap.zst" >"$tmp/top.json"
 compared "$tmp/top.json" "$roce/02_rc_write/a.pcap.zst" >"$tmp/text"
-has "a report with --top: said" "$tmp/text" '^        the report lacks 2 of its conversations \(--top\)$'
-has "... traffic that it left out is not new" "$tmp/text" '^[0-9]+ directions? of traffic: not in the former report, which has only a part$'
-is "... nor changed" "$(grep -cE '^(new|changed) ' "$tmp/text")" 0
 python3 "$srcdir/tests/e2e/hosts.py" "$tmp/many" hosts=8 messages=1
 has "of many rows the first ones" <(compared "$tmp/good.json" "$tmp/many/host1.pcapng") '^        4 more: -v shows them$'
 an --json "$roce/56_nvme/a.pcap.zst" >"$tmp/nvme.json"
@@ -58,10 +43,7 @@ is "connections have their service" "$(jq -r '[.conversations[].connection.servi
 zstd -q -d -c "$roce/02_rc_write/a.pcap.zst" | head -c 24 >"$tmp/empty.pcap"
 an --json "$tmp/empty.pcap" >"$tmp/empty.json"
 compared "$tmp/empty.json" "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/text"
-has "a capture without frames before" "$tmp/text" '^before  no frames$'
-has "... the finding about it is gone" "$tmp/text" '^ +there are no frames in this capture$'
 compared "$tmp/good.json" "$tmp/empty.pcap" >"$tmp/text"
-has "a capture without frames now" "$tmp/text" '^now     no frames$'
 is "... nothing happened 0 times" "$(grep -c ' 0 times' "$tmp/text")" 0
 
 # Two counters of a port are two findings.
@@ -72,12 +54,9 @@ is "two counters of a port are two findings" "$(jq -c '[.findings[] | select(.ru
 	"$(jq -c '[.findings[] | select(.rule == "counter") | [.title, .count]] | sort' "$tmp/counters.json")"
 is "... at one place" "$(jq -r '[.findings[] | select(.rule == "counter") | .where] | length > 1 and (unique | length == 1)' "$tmp/counters.json")" true
 
-if has_jsonschema "JSON by docs/schema/compare.json"; then
-	compared --json "$tmp/good.json" "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/changes.json"
-	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/compare.json" "$tmp/changes.json" >"$tmp/schema" 2>&1 &&
-		jq -e '(.traffic | length) == 2 and (.findings | length) == 1' "$tmp/changes.json" >>"$tmp/schema"
-	ok "JSON by docs/schema/compare.json" "$tmp/schema"
-fi
+compared --json "$tmp/good.json" "$roce/10_rc_write_loss/a.pcap.zst" >"$tmp/changes.json"
+fits "JSON by docs/schema/compare.json" compare "$tmp/changes.json"
+is "... which has both" "$(jq -c '[.traffic, .findings | length]' "$tmp/changes.json")" "[2,1]"
 
 # --- made reports -----------------------------------------------------------------------------
 
@@ -144,7 +123,6 @@ END
 is "thresholds: the status of each, and the change" "$(made "report(${before:2})" "report(${now:2})" "([.traffic[] | {key: \"\(.from_qp)\", value: .}] | from_entries) | ${ask:2}")" "${want:1}"
 compared -v "$tmp/x.json" "$tmp/y.json" >"$tmp/text"
 for text in "${texts[@]}"; do has "as text:$text" "$tmp/text" "$text"; done
-has "samples that are too few are said" "$tmp/text" " 100 ns -> 900 ns +too few samples$"
 is "findings: by address, since QPs change" "$(made 'report(talk, talk(3; 4; "SEND"; null; 1000)) | found("a-same"; null; 5) | found("b-more"; 1; 15) | found("b-more"; 2; 5) | found("c-nearly"; 2; 20) | found("e-gone"; 1; 5)' \
 	'report(talk(7; 9; "SEND"; null; 1000)) | found("a-same"; null; 5) | found("b-more"; 1; 31) | found("c-nearly"; 1; 29) | found("d-new"; 1; 3)' \
 	'.findings[] | "\(.rule) \(.status) \(.before.count) \(.after.count) \(.from)"')" \
@@ -169,8 +147,7 @@ awk -v n="$([ -n "${TEST_FULL-}" ] && echo 1 || echo 40)" 'NR % n == 0' "$tmp/ho
 	compared "$tmp/h.json" "$tmp/y.json" >"$tmp/out"
 	case "$? $(cat "$tmp/err")" in "0 " | "2 rdmadump: "*) ;; *) echo "$line" && cat "$tmp/err" ;; esac
 done >"$tmp/differ"
-[ ! -s "$tmp/differ" ]
-ok "values of other types: compared, or refused" "$tmp/differ"
+empty "values of other types: compared, or refused" "$tmp/differ"
 
 # --- what is refused --------------------------------------------------------------------------
 

@@ -28,8 +28,7 @@ done
 "$RDMADUMP" record mlx5_0 -w "$tmp/other.pcapng.xz" 2>"$tmp/log"
 exits "record, .xz" 1 "$tmp/log" "\.xz cannot be written"
 for kind in none gz; do
-	timeout -k 5 "$PATIENCE" "$RDMADUMP" -q -r "$TEST_DATA/roce/20_mixed/a.pcap.zst" --compress $kind -w "$tmp/other.pcap.xz" 2>"$tmp/log"
-	ok "--compress $kind: any name" "$tmp/log"
+	holds "--compress $kind: any name" timeout -k 5 "$PATIENCE" "$RDMADUMP" -q -r "$TEST_DATA/roce/20_mixed/a.pcap.zst" --compress $kind -w "$tmp/other.pcap.xz"
 done
 rm "$tmp/other.pcap.xz"
 
@@ -42,8 +41,7 @@ for kind in gz zst; do
 		"-w $tmp/e.erf.$kind --compress-level 6"; do
 		file=$(awk '{print $2}' <<<"$args")
 		# shellcheck disable=SC2086
-		model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait $args 2>"$tmp/log"
-		ok "${args//$tmp\//}: exit status" "$tmp/log"
+		holds "${args//$tmp\//}: exit status" model --gen $gen --at-end sigint -- "$RDMADUMP" -d mlx5_0 -q --when-full wait $args
 		is "${args//$tmp\//}: frames" "$(hash_of $kind "$file")" "$want"
 		case $kind in gz) gzip -t "$file" ;; zst) zstd -tq "$file" ;; esac
 		ok "${args//$tmp\//}: sums are right"

@@ -17,8 +17,7 @@ valid() { # NAME FILE of one or many objects: it fits the schema
 }
 keep() { # NAME FILE: compares with what is kept
 	[ -z "${UPDATE-}" ] || cp "$tmp/out" "$2"
-	diff -u "$2" "$tmp/out" >"$tmp/diff"
-	ok "$1" "$tmp/diff"
+	holds "$1" diff -u "$2" "$tmp/out"
 }
 
 # Copied trees: text, JSON, Prometheus

@@ -4,8 +4,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3 make
 
-python3 "$srcdir/scripts/readme-example" "$RDMADUMP" --check >"$tmp/log" 2>&1
-ok "README.md and docs/first-capture.md show the program's real output" "$tmp/log"
+holds "README.md and docs/first-capture.md show the program's real output" python3 "$srcdir/scripts/readme-example" "$RDMADUMP" --check
 [ "$(sed -n '/^\$ rdmadump analyze/,/^```/p' "$srcdir/README.md" "$srcdir/docs/first-capture.md" | wc -l)" -ge 35 ]
 ok "of which there are a few lines"
 
@@ -89,16 +88,13 @@ for document in CONTRIBUTING.md docs/how-to-add.md docs/architecture.md docs/tes
 		[ -e "$srcdir/$path" ] || echo "$document names $path, which is absent"
 	done
 done >"$tmp/log"
-[ ! -s "$tmp/log" ]
-ok "paths that the documents name are there" "$tmp/log"
+empty "paths that the documents name are there" "$tmp/log"
 
-make -s -C "$BUILD_DIR" install-dist_docDATA DESTDIR="$tmp/root" docdir=/doc >"$tmp/log" 2>&1
-ok "the documents are installed" "$tmp/log"
+holds "the documents are installed" make -s -C "$BUILD_DIR" install-dist_docDATA DESTDIR="$tmp/root" docdir=/doc
 links "$tmp"/root/doc/*.md | while read -r file target; do
 	[ -e "$(dirname "$file")/$target" ] || echo "$file links to $target, which is not installed"
 done >"$tmp/log"
-[ ! -s "$tmp/log" ]
-ok "installed documents link only to what is installed" "$tmp/log"
+empty "installed documents link only to what is installed" "$tmp/log"
 
 # The table of probes, in its order
 sed -n 's/^\tX(\([a-z]*\)).*/\1/p' "$srcdir/src/selftest/probes.c" >"$tmp/probes"
@@ -121,8 +117,7 @@ for schema in "$srcdir"/docs/schema/*.json; do
 		(if (.required | .[:3]) == ["version", "program", "start_ns"] then empty else "\($name): \(.required | .[:3] | join(" "))" end),
 		(paths | select(.[-2] == "properties" and (.[-1] | IN("created", "seconds", "start", "end"))) | "\($name): \(join("."))")' "$schema"
 done >"$tmp/log" 2>&1
-[ ! -s "$tmp/log" ]
-ok "JSON documents have one head and one set of keys for times" "$tmp/log"
+empty "JSON documents have one head and one set of keys for times" "$tmp/log"
 
 # report NAME [MODEL-ARGUMENT...] -- ARGUMENT...: what capture --json prints fits its schema
 report() {
@@ -133,11 +128,10 @@ report() {
 	else
 		model "${ahead[@]}" --at-end sigint -- "$RDMADUMP" -q --json "${rest[@]}" >"$tmp/report.json" 2>"$tmp/log"
 	fi
-	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/capture.json" "$tmp/report.json" >"$tmp/log" 2>&1
-	ok "capture --json fits its schema: $name" "$tmp/log"
+	fits "capture --json fits its schema: $name" capture "$tmp/report.json"
 	is "$name: each delivered frame has one place" "$(json "$tmp/report.json" '.frames | .delivered - .written - .filtered - .dropped.buffer_full - .dropped.output - .left_out')" 0
 }
-if has_tool jq "capture --json fits its schema" && has_jsonschema "capture --json fits its schema"; then
+if has_tool jq "capture --json fits its schema"; then
 	generate=count=500,size=60-1500
 	report "a file" -- -r "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst" --qp 0x18 -w "$tmp/out.pcapng"
 	report "a device" --gen $generate -- -d mlx5_0 -w "$tmp/out.pcapng"

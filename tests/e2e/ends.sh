@@ -43,9 +43,7 @@ is "... unless something was" "$(grep -c '^nothing was lost' "$tmp/text")" 0
 
 # Neither capture had them: the sender lost them, and there is no advice to capture there
 an -v "$TEST_DATA"/roce/10*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
-has "lost inside the sender" "$tmp/text" ": packets are lost inside the sender  \[likely\]$"
 is "... no advice to capture there" "$(grep -c "next: capture at the sender too" "$tmp/text")" 0
-has "... but to look at both ends" "$tmp/text" "next: see what both ends show of this path, above$"
 
 # The offset of a clock that is 2.5 s ahead is found, within the reported error
 zstd -dcq "$TEST_DATA/roce/57_router_loss/b.pcap.zst" >"$tmp/b.pcap"
@@ -126,7 +124,6 @@ has "... what is no capture" "$tmp/log" "skipped 1 of 6 files, which are no capt
 an "$tmp/site" >"$tmp/text" 2>"$tmp/log"
 is "... text: the worst first" "$(grep "^==== " "$tmp/text" | sed "s|$tmp/site/||g" | paste -sd' ')" \
 	"==== A: 1.pcap, B: 10.pcap.zst ==== A: 2.pcap, B: 10.pcap.zst ==== A: 1.pcap, B: 2.pcap ==== possibly.pcap.zst"
-has "... what has no fault with -v only" "$tmp/text" "^1 more report: -v shows it$"
 is "... there" "$(an -v "$tmp/site" 2>"$tmp/log" | grep -c "^==== .*other.pcap.zst")" 1
 is "... after an overview" "$(sed '/^====/,$d' "$tmp/text" | grep -A2 "^LOSS" | grep -cE "^ {10}$tmp/site/(1|2).pcap and $tmp/site/10.pcap.zst$") $(grep -c '^OK        1 of 5' "$tmp/text")" "2 1"
 # Series of files: of dumpcap's and of tcpdump's names, in any order; the clock of one host is an hour ahead
@@ -236,10 +233,7 @@ fits "as docs/schema/analyze-ends.json says" analyze-ends "$tmp"/{57_router_loss
 fits "... analyze-points.json" analyze-points "$tmp"/{points,site}.json
 
 an "$TEST_DATA"/roce/57*/[ab].pcap.zst >"$tmp/text" 2>"$tmp/log"
-has "the text says whose clock is ahead" "$tmp/text" "^B's clock is [0-9.]+ [mu]?s (behind|ahead of) A's, within [0-9.]+ [num]?s"
-has "... and each capture by itself" "$tmp/text" "^== B: .*57_router_loss/b\.pcap\.zst alone$"
 is "... without advice to capture at the other end" "$(tr '\n' ' ' <"$tmp/text" | grep -c 'capture at 10\.')" 0
-has "... but to read the report of both" "$tmp/text" "see also the report of both ends"
 is "... which begins with the verdict on both" "$(sed -n "1s|^[A-Z ]* ||p" "$tmp/text")" \
 	"Packets from 10.77.2.2 to 10.77.1.1 are lost between the two capture"
 

@@ -10,18 +10,12 @@ codes() { jq -r '[.answers[].codes[] | "\(.kind) \(.number // "")" | sub(" $"; "
 is "a number: each kind of code" "$(explain --json 12 | codes)" 'completion-status 12, async-event 12, errno 12, errno 12, errno 12, errno 12, errno 12, errno 12, errno 12, cm-reject 12, cm-event 12, mad-status 12, mlx5-health 12, rnr-timer 12, ack-timeout 12, aeth-syndrome 12'
 is "a status with its vendor error" "$(explain --json 12/0x81 | codes)" 'completion-status 12, vendor-error 129'
 is "a name" "$(explain --json ibv_wc_rem_access_err | codes)" 'completion-status 10'
-has "a counter" <(explain local_ack_timeout_err) 'means +acknowledgements that did not come in time'
-is "... that only a pattern of the table has" "$(explain device/mr_cache/2/miss | head -n 1)" 'counter device/mr_cache/*/miss'
-has "... and what it means" <(explain device/mr_cache/2/miss) 'means +times that the cache was empty'
-has "a finding" <(explain lost-downstream) 'means +packets are lost downstream'
-has "... of two counters" <(explain notified-not-slowed) 'means +congestion notifications arrive and none is acted on'
-has "a counter of each priority" <(explain rx_prio3_pause) '^counter rx_prio.0-9._pause$'
 is "an exit status" "$(explain --json exit status 4 | codes)" 'exit-status 4'
 is "findings without a title have a meaning" "$(explain --list | awk -F'\t' '$1 == "finding" && $3 == $4')" ""
-explain 12/0x81 >"$tmp/out"
-has "a number in hexadecimal: both bases" "$tmp/out" '^vendor error of mlx5 0x81 .129.$'
+for words in 12/0x81 local_ack_timeout_err device/mr_cache/2/miss lost-downstream notified-not-slowed rx_prio3_pause \
+	'wc status 12, QP 0x11, remote qpn 18, remote 10.0.0.2'; do explain "$words"; done >"$tmp/out"
+has "as text: as_said, below, compares them" "$tmp/out" '^  means '
 is "lines fit 80 columns" "$(awk 'length > 80' "$tmp/out")" ""
-has "where, as text" <(explain 'wc status 12, QP 0x11, remote qpn 18, remote 10.0.0.2') 'in it +QP 0x11, peer 10.0.0.2 QP 0x12$'
 has "alike: a suggestion" <(explain IBV_WC_RETRY_EXC_ERX) "did you mean 'IBV_WC_RETRY_EXC_ERR'"
 has "... the word as it was typed" <(explain Quark) "nothing in 'Quark' is known"
 explain quark >"$tmp/out"
@@ -92,8 +86,6 @@ is "who reports, and who is only named" "$(jq -c '[.machines[] | [.host, .addres
 	'[["node1","10.0.0.1",1,0],[null,"10.0.0.2",0,2],["node3","10.0.0.3",1,0]]'
 explain - <"$tmp/log" >"$tmp/out"
 is "no escape sequence of a log is printed" "$(tr -d '[:print:]\n\t' <"$tmp/out" | wc -c)" 0
-has "the silent peer is named" "$tmp/out" '^  10.0.0.2, by 2 lines'
-has "a line that was not read to its end" "$tmp/out" '^1 line was longer than'
 seq 4200 | awk '{printf "n%d:1:1 [0] NCCL WARN NET/IB : Got completion from peer 10.1.%d.%d<1> with status=%d vendor err %d\n", $1, $1 / 256, $1 % 256, 1 + $1 % 20, $1 % 250}' |
 	explain - >"$tmp/out"
 is "what there is no room for" "$(grep -E '^(.* and .* more: see|only the first .* machines|.* further lines)' "$tmp/out")" "  and 2040 more: see --json
@@ -101,10 +93,8 @@ only the first 4096 machines are listed
 1952 further lines with other codes: too many different ones"
 for host in 2:b 3:a 1:c; do
 	echo "2024-01-02 03:04:0${host%:*}.5 ${host#*:} app[1]: completion with error 12"
-done | explain - >"$tmp/out"
-has "who was first, by the times" "$tmp/out" '^3 machines report; the first by the times that they write is c .line 3, 2024'
-for time in '2024-01-02 03:04:02.5 b' 'Jan  2 03:04:01 a'; do echo "$time app[1]: completion with error 12"; done | explain - >"$tmp/out"
-has "... where all write them alike" "$tmp/out" 'the first in the order of the lines is b .line 1'
+done | explain - >"$tmp/out" # the first is c
+for time in '2024-01-02 03:04:02.5 b' 'Jan  2 03:04:01 a'; do echo "$time app[1]: completion with error 12"; done | explain - >"$tmp/out" # here it is b
 # machines: who reports or is named, as host, address, reports, named
 machines() { "$RDMADUMP" explain --json - | jq -c '[.machines[] | [.host, .address, .reports, .named]]'; }
 wc='NCCL WARN NET/IB : Got completion from peer 9.9.9.9<1> with status'
@@ -116,7 +106,6 @@ is "a machine of two addresses" \
 	"$(printf '%s\n' "n1:1:1 [0] $wc=12 localGid ::ffff:10.0.0.1" "n1:1:1 [0] $wc=12 localGid ::ffff:10.0.1.1" \
 		"n2:1:1 [0] $wc=12 remoteGids::ffff:10.0.1.1" | machines)" '[["n1","10.0.0.1",2,1],[null,"9.9.9.9",0,2],["n2",null,1,0]]'
 printf '%s\n' "b:1:1 [0] $wc=5" "c:1:1 [0] $wc=12" | explain - >"$tmp/out"
-has "flushed requests are no first report" "$tmp/out" 'the first in the order of the lines is c .line 2; flushed requests do not count'
 printf '%s\n' '3: [1502987696.853057] [host-3:36589:4] UCX ERROR retry exceeded error' '[1,3]<stderr>:host-4:11:22 [3] NCCL WARN retry exceeded error' |
 	explain --json - >"$tmp/json2"
 is "labels of ranks" "$(jq -c '[.machines[] | [.host, .first_time]]' "$tmp/json2")" '[["host-3","1502987696.853057"],["host-4",null]]'
@@ -125,7 +114,6 @@ is "a NUL does not end a line" "$(jq -r '.answers[0].text' "$tmp/json2")" '[  12
 explain "$(grep -m1 'status=12.*err 129' "$srcdir/tests/data/explain/lines" | cut -f2)" >"$tmp/out"
 [ "$(wc -l <"$tmp/out")" -le 24 ]
 ok "a line of NCCL is explained on one screen" "$tmp/out"
-has "... and where it is from" "$tmp/out" '^  in it  .*NCCL, '
 cat >"$tmp/dump" <<'END'
 mlx5: node: got completion with error:
 00000000 00000000 00000000 00000000
@@ -143,10 +131,7 @@ is "a dump of a CQE" "$(explain --json - <"$tmp/dump" | jq -c '[.answers[0].qpn,
 	echo '[   12.1] 00000030: 00 00 00 00 00 00 88 13 08 00 01 2f 00 0c 2d e3'
 } | explain --json - >"$tmp/json2"
 is "dumps of several ranks, and the kernel's" "$(jq -c '[.answers[] | [.qpn, .count, .line]]' "$tmp/json2")" '[[301,3,7]]'
-if has_jsonschema "JSON by docs/schema/explain.json"; then
-	python3 "$srcdir/tests/unit/schema.py" "$srcdir/docs/schema/explain.json" "$tmp/json" >"$tmp/schema" 2>&1
-	ok "JSON by docs/schema/explain.json" "$tmp/schema"
-fi
+fits "JSON by docs/schema/explain.json" explain "$tmp/json"
 is "what is listed has no names of values" "$(explain --list | grep -c "[{}]")" 0
 # peak LINES: memory that a log of so many lines needs, each with another machine and peer, and one very long line; kB.
 # A sanitizer keeps what was freed, unless it is asked not to.

@@ -18,9 +18,7 @@ is "by the QP of the peer" "$(explain --json --with "$rkey/a.pcap.zst" 'completi
 is "by the address of the peer: all that fit" "$(explain --json --with "$rkey/a.pcap.zst" 'completion from peer 10.77.0.1<1> with status=10' | jq -c '[.captures[] | [.peer.qp, .fits]]')" '[[95,3],[96,3],[97,3]]'
 explain --with "$rkey/a.pcap.zst" --with "$rkey/b.pcap.zst" 'completion with error 10, QP 0x61' >"$tmp/out"
 exits "both ends" 0 "$tmp/out" 'refused: READ of 3000 bytes'
-has "both ends: their verdict" "$tmp/out" 'from these two captures'
 explain --with "$rkey/a.pcap.zst" 'completion with error 10, QP 0x999' >"$tmp/out"
-has "none fits" "$tmp/out" 'in the captures: no queue pair fits'
 is "of a log, the line that is no consequence" "$(printf '%s\n' 'completion with error 5, QP 0x60' 'completion with error 10, QP 0x62' |
 	explain --json --with "$rkey/a.pcap.zst" - | pairs | cut -d: -f1-2)" 'QP+how its requests ended: 98 97 of 1'
 is "both ends: each pair once" \
@@ -51,7 +49,6 @@ is "the capture begins later" "$(found "2026-11-22T09:59:00Z $error")" \
 is "the capture ends before, and the line has no zone" "$(found "2026-11-22 12:00:03 $error")" \
 	"10.0.0.3 QP+how its requests ended likely: the capture ends 3600 s before the line: it may lack the cause (the line has no time zone: that of this machine is taken)"
 explain --with "$tmp/again.pcap" "2026-11-22T12:00:03Z $error" >"$tmp/out"
-has "as text" "$tmp/out" '^  time      the line is 3600 s after its last packet$'
 is "... the doubt once" "$(tr -s ' \n' ' ' <"$tmp/out" | grep -o 'the capture ends 3600 s before the line' | wc -l)" 1
 is "... and no verdict, which would be of another time" "$(grep -c '^  verdict' "$tmp/out")" 0
 talks "$tmp/again.pcap" 0:1:7:0x1f 3600:1:7:0x62

@@ -65,8 +65,7 @@ run "InfiniBand port" 2 'create_flow on mlx5_0:1: Operation not supported' \
 rx=verbs
 run "a completion that cannot be polled" 0 'the completion queue cannot be polled.* restored' --gen $gen \
 	--fault cqe=no_qp,frame=1000 --at-end sigint -- --json -b 7 -Z root
-readable
-ok "a completion that cannot be polled: file readable"
+holds "a completion that cannot be polled: file readable" readable
 is "a completion that cannot be polled: every frame before it" "$("$SOFTHCA_FRAMES" --hash "$tmp/out" --first 999)" \
 	"$("$SOFTHCA_FRAMES" --first 999 $gen)"
 is "a completion that cannot be polled: gaps" "$(json "$tmp/stdout" .gaps)" 1
@@ -88,15 +87,13 @@ is "$rx: ... and is not announced as a capture" "$(grep -c '^rdmadump: capturing
 for kind in loc_len loc_prot flush; do
 	run "$rx: error completion $kind" 0 'restored' --gen $gen --fault "cqe=$kind,frame=1000" \
 		--at-end sigint -- --json
-	readable
-	ok "$rx: error completion $kind: file readable"
+	holds "$rx: error completion $kind: file readable" readable
 	is "$rx: error completion $kind: gaps" "$(json "$tmp/stdout" .gaps)" 1
 	delivered=$(json "$tmp/stdout" .frames.delivered)
 	[ "$delivered" -ge 1900 ] && [ "$delivered" -lt 3000 ]
 	ok "$rx: error completion $kind: the others were captured"
 	is "$rx: error completion $kind: all in the file" "$(frames)" "$delivered"
-	grep -q 'restored: frames are missing' "$tmp/comments"
-	ok "$rx: error completion $kind: the gap is noted on a frame"
+	holds "$rx: error completion $kind: the gap is noted on a frame" grep -q 'restored: frames are missing' "$tmp/comments"
 done
 
 # A frame longer than the port's MTU says: the buffers grow, where they do not hold it anyway.
@@ -120,8 +117,7 @@ ok "$rx: port down and up: noted on a frame"
 # The device is removed: the captured frames are complete
 run "$rx: device removed" 4 'mlx5_0:1 failed fatally or was removed' --gen $gen \
 	--fault fatal,frame=1000 -- --json
-readable
-ok "$rx: device removed: file readable"
+holds "$rx: device removed: file readable" readable
 [ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
 ok "$rx: device removed: frames before it are in the file"
 is "$rx: device removed: the report says so" "$(json "$tmp/stdout" .exit_status)" 4
@@ -131,14 +127,12 @@ ok "$rx: device removed: the file says so"
 # The completion queue overruns: a new one needs the privilege that was dropped
 run "$rx: completion queue overrun, privileges dropped" 4 'overran.*could not be replaced: create_qp.*-Z root keeps it' --gen $gen \
 	--fault event=cq_err,frame=1000 --at-end sigint -- --json
-readable
-ok "$rx: completion queue overrun, privileges dropped: file readable"
+holds "$rx: completion queue overrun, privileges dropped: file readable" readable
 [ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
 ok "$rx: completion queue overrun, privileges dropped: frames before it are in the file"
 run "$rx: completion queue overrun" 0 'overran' --gen $gen --fault event=cq_err,frame=1000 \
 	--at-end sigint -- --json -Z root
-readable
-ok "$rx: completion queue overrun: file readable"
+holds "$rx: completion queue overrun: file readable" readable
 is "$rx: completion queue overrun: gaps" "$(json "$tmp/stdout" .gaps)" 1
 
 tap_done

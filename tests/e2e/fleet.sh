@@ -150,8 +150,7 @@ interrupt() { kill -INT -- "-$pid"; }
 documented() {
 	local line
 	sed -nE 's/ +#.*//; s/^rdmadump-fleet (-[bw] .*)/\1/p' "$srcdir/docs/fleet.md" | grep -E -- "$1" >"$tmp/lines"
-	[ -s "$tmp/lines" ]
-	ok "docs/fleet.md has lines of '$1'"
+	holds "docs/fleet.md has lines of '$1'" [ -s "$tmp/lines" ]
 	while read -r line <&4; do
 		rested
 		rm -rf "$tmp/out"

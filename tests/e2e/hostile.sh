@@ -9,8 +9,7 @@ hostile=$srcdir/tests/e2e/hostile.py
 # A window title, colours, C1 in UTF-8, an override of direction, a bell, CR, LF, DEL, no UTF-8, markup
 evil=$'\e]0;x\a\e[31m\xc2\x9b2J\xe2\x80\xae\r\n\x7f\xff\xc3</script><!--{}"\\'
 file=$tmp/${evil//\//_}.pcapng
-python3 "$hostile" capture "$file" "$evil"
-ok "a capture with hostile text is made"
+holds "a capture with hostile text is made" python3 "$hostile" capture "$file" "$evil"
 python3 "$hostile" tree "$TEST_DATA/sysfs" "$tmp/tree" "$evil"
 
 # clean NAME COMMAND...: stdout and stderr have no control sequence of a terminal
@@ -33,17 +32,14 @@ clean "frames of a capture" "$RDMADUMP" -r "$file" -v
 says "and the file's name is printed" ']0;x'
 clean "a capture written again" "$RDMADUMP" -r "$file" -w "$tmp/$evil.copy.pcapng" --format pcapng
 clean "its report as JSON" "$RDMADUMP" -r "$file" --json -w "$tmp/again-${evil//\//_}.pcapng" --format pcapng
-jq -e '.file | contains("�")' "$tmp/out" >"$tmp/log" 2>&1
-ok "... is valid, and has the file's name" "$tmp/log"
+holds "... is valid, and has the file's name" jq -e '.file | contains("�")' "$tmp/out"
 clean "a capture analysed" "$RDMADUMP" analyze "$file"
 clean "... with everything" "$RDMADUMP" analyze -v "$file"
 says "... and the device's name" 'mlx\x1b'
 clean "... as JSON" "$RDMADUMP" analyze --json "$file"
-jq -e '.capture | .application, .hardware, .os, .files[0].name | contains("�")' "$tmp/out" >"$tmp/log" 2>&1
-ok "... has all texts" "$tmp/log"
+holds "... has all texts" jq -e '.capture | .application, .hardware, .os, .files[0].name | contains("�")' "$tmp/out"
 clean "... as a page" "$RDMADUMP" analyze --html - "$file"
-python3 "$hostile" page "$tmp/out" >"$tmp/found"
-ok "... with nothing from the capture between its tags" "$tmp/found"
+holds "... with nothing from the capture between its tags" python3 "$hostile" page "$tmp/out"
 clean "... while it is captured" "$RDMADUMP" -r "$file" --analyze
 clean "two ends" "$RDMADUMP" analyze --ends always "$file" "$file"
 clean "two ends that have nothing in common" "$RDMADUMP" analyze --ends always "$file" "$TEST_DATA/roce/10_rc_write_loss/b.pcap.zst"
@@ -107,8 +103,7 @@ LIST
 clean "a program that is called so" bash -c 'exec -a "$1" "$2" --no-such-option' sh "$evil" "$RDMADUMP"
 
 "$RDMADUMP" -r "$file" -w "$tmp/plain.pcapng" 2>/dev/null
-python3 "$hostile" terminal "$RDMADUMP" analyze "$file" >"$tmp/found"
-ok "on a terminal" "$tmp/found"
+holds "on a terminal" python3 "$hostile" terminal "$RDMADUMP" analyze "$file"
 printf 'gr\xc3\xbc\xc3\x9fe \xe2\x82\xac' >"$tmp/name"
 "$RDMADUMP" analyze "$(cat "$tmp/name")" 2>"$tmp/err"
 grep -qF "$(cat "$tmp/name")" "$tmp/err"

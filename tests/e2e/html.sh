@@ -24,8 +24,7 @@ cp "$tmp/loss.pcap" "$tmp/same.pcap"
 is "... never over a capture" "$? $(cmp "$tmp/same.pcap" "$tmp/loss.pcap" && echo same)" "1 same"
 report_of() { sed -n 's,^<script type="application/json" id="report">\(.*\)</script>$,\1,p' "$1"; }
 report_of "$page" | jq -S 'del(.conversations[].sides[].psn_plot)' >"$tmp/got.json"
-cmp "$tmp/want.json" "$tmp/got.json"
-ok "it holds what --json prints"
+holds "it holds what --json prints" cmp "$tmp/want.json" "$tmp/got.json"
 
 # PSN plots against the numbers of the same requester, for losses, RNR NAKs, READs, restarts.
 for name in 01_rc_send 03_rc_read 10_rc_write_loss 11_rc_read_loss 17_rnr_nak 53_atomic_loss 54_duplicate; do
@@ -90,8 +89,7 @@ look() {
 # right NAME PAGE WIDTHxHEIGHT HOW: nothing is cut off, overlaps or is hard to read, and the console is empty
 right() {
 	look "$2" "$3" "$4" >"$tmp/faults"
-	[ ! -s "$tmp/faults" ]
-	ok "$1, $3, $4: nothing cut off, nothing overlaps, no message on the console" "$tmp/faults"
+	empty "$1, $3, $4: nothing cut off, nothing overlaps, no message on the console" "$tmp/faults"
 }
 opened='[...document.querySelectorAll("td .open")].forEach(b => b.click()) || '
 # shellcheck disable=SC2016 # JavaScript

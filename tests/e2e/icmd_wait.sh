@@ -102,8 +102,7 @@ detaching 4
 recording 2
 recorded 4
 END
-[ -s "$tmp/detaching/f.pcapng" ]
-ok "detaching: the file is there"
+holds "detaching: the file is there" [ -s "$tmp/detaching/f.pcapng" ]
 is "recorded: the report says it, too" "$(jq -r '"\(.ended_by) \(.exit_status) \(.error != null)"' "$tmp/recorded/report")" 'signal 4 true'
 
 for name in capture record; do

@@ -27,13 +27,10 @@ for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz
 	fits "$tree, schema" info - < <(jq -c . "$tmp/json")
 	sed -i '/^  "program": /d; /^  "start_ns": /d' "$tmp/json"
 	[ -z "${UPDATE-}" ] || { cp "$tmp/text" "$kept.txt" && cp "$tmp/json" "$kept.json" && "$here/../pack" pack "$tmp/$tree" "$archive"; }
-	diff -u "$kept.txt" "$tmp/text" >"$tmp/diff"
-	ok "$tree, text" "$tmp/diff"
+	holds "$tree, text" diff -u "$kept.txt" "$tmp/text"
 	# Without -v, the netdevs whose DCB was not queried are left out, and columns are narrower.
-	diff <(grep -v '^  DCB  .*: not queried: ' "$kept.txt" | squeezed) <(squeezed <"$tmp/brief") >"$tmp/diff"
-	ok "$tree, text without -v" "$tmp/diff"
-	diff -u "$kept.json" "$tmp/json" >"$tmp/diff"
-	ok "$tree, json" "$tmp/diff"
+	holds "$tree, text without -v" diff <(grep -v '^  DCB  .*: not queried: ' "$kept.txt" | squeezed) <(squeezed <"$tmp/brief")
+	holds "$tree, json" diff -u "$kept.json" "$tmp/json"
 done
 
 # failure NAME STATUS WORDS ARGUMENT...

@@ -119,8 +119,7 @@ if has_tool systemd-analyze "the unit has no faults"; then
 		>"$tmp/units/rdmadump-record@.service"
 	systemd-analyze verify --man=no "$tmp/units/rdmadump-record@mlx5_0.service" >"$tmp/out" 2>&1
 	is "the unit has no faults" "$? $(cat "$tmp/out")" "0 "
-	systemd-analyze security --offline=true --threshold=30 --no-pager "$tmp/units/rdmadump-record@.service" >"$tmp/out" 2>&1
-	ok "systemd judges its exposure as 3 of 10 at most" "$tmp/out"
+	holds "systemd judges its exposure as 3 of 10 at most" systemd-analyze security --offline=true --threshold=30 --no-pager "$tmp/units/rdmadump-record@.service"
 fi
 if has_tool journalctl "the catalog can be compiled"; then
 	catalog=$tmp/root/opt/rdma/lib/systemd/catalog

@@ -65,8 +65,7 @@ if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
 	ok "wide terminal, wrapped in its column"
 	COLUMNS=60 script -qec "'$RDMADUMP' list --sysroot '$tmp/mlx5-ib'" /dev/null </dev/null |
 		tr -d '\r' >"$tmp/out"
-	grep -q '^  no: verbs' "$tmp/out"
-	ok "narrow terminal, wrapped below"
+	holds "narrow terminal, wrapped below" grep -q '^  no: verbs' "$tmp/out"
 else
 	for name in "wide terminal" "narrow terminal"; do
 		skip "$name" "script is not installed"

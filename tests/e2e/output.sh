@@ -46,8 +46,7 @@ for format in pcapng pcap; do
 		full "file size limit" "$tmp/limited"
 	else
 		is "file size limit, pcap: exit status" "$status" 3
-		whole "$tmp/limited"
-		ok "file size limit, pcap: the file is whole"
+		holds "file size limit, pcap: the file is whole" whole "$tmp/limited"
 	fi
 done
 mkdir "$tmp/small"

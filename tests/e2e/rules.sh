@@ -4,8 +4,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool promtool
 rules=$(cd "$srcdir" && pwd)/packaging/prometheus/rdmadump.rules.yml
-promtool check rules "$rules" >"$tmp/log" 2>&1
-ok "promtool accepts them" "$tmp/log"
+holds "promtool accepts them" promtool check rules "$rules"
 
 sed -n 's/^  - alert: //p' "$rules" >"$tmp/alerts"
 
@@ -61,11 +60,9 @@ RdmaMetricsOld node_textfile_mtime_seconds file="/var/lib/rdmadump.prom",instanc
 - node_textfile_mtime_seconds file="/var/lib/other.prom",instance="node0" 0,0,0,0,0,0,0 -
 END
 } >"$tmp/tests.yml"
-promtool test rules "$tmp/tests.yml" >"$tmp/log" 2>&1
-ok "each fires for its series, and no other one; none for old values, counters that were reset, and what still runs" "$tmp/log"
+holds "each fires for its series, and no other one; none for old values, counters that were reset, and what still runs" promtool test rules "$tmp/tests.yml"
 grep -B 2 exp_labels "$tmp/tests.yml" | sed -n 's/.*alertname: //p' | sort -u | comm -3 - <(sort "$tmp/alerts") >"$tmp/log"
-[ ! -s "$tmp/log" ]
-ok "each is tried" "$tmp/log"
+empty "each is tried" "$tmp/log"
 
 # What they read exists under these names
 mkdir "$tmp/tree"

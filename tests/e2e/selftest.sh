@@ -22,8 +22,7 @@ fresh
 selftest >"$tmp/table" 2>"$tmp/log"
 exits "kind device" 0 "$tmp/log" "the result is in $tmp/out/$name.tar.zst"
 is "nothing but the archive" "$(ls "$tmp/out")" "$name.tar.zst"
-tar -xf "$tmp/out/$name.tar.zst" 2>"$tmp/log"
-ok "tar reads the archive" "$tmp/log"
+holds "tar reads the archive" tar -xf "$tmp/out/$name.tar.zst"
 is "the archive's files" "$(cd "$name" && find . -type f -size +0 -printf '%P\n' | sort | xargs)" "contents.pcapng oversize.cqes result.json result.txt"
 result=$tmp/$name/result.json
 is "the version of rdma-core, as its library has it" "$(json "$result" '.probes[0].values.rdma_core.value')" \
@@ -36,8 +35,7 @@ values() {
 		(.values | .counter_frames, .counter_frames_sent, .real_time_frames, .real_time_frames_sent, .own_frames,
 			.missing_least, .missing_most, .growth_at_once, .growth, .wc_byte_len | .value? // empty) |= . > 0]' "$1"
 }
-diff <(values "$here/../../docs/results/model.json") <(values "$result") >"$tmp/log"
-ok "all probes pass, with the values in docs/results" "$tmp/log"
+holds "all probes pass, with the values in docs/results" diff <(values "$here/../../docs/results/model.json") <(values "$result")
 is "the device is left as it was" "$(json "$tmp/stats" '[.devices[].leaked[]] + [.devices[].order_violations] | add')" 0
 awk 'length > 80 {wide = 1} END {exit wide}' "$tmp/table"
 ok "the table has 80 columns" "$tmp/table"
@@ -45,8 +43,7 @@ has "the table" "$tmp/table" '^objects +passed +[0-9.]+ ms \+ [0-9.]+ ms +the de
 fits schema selftest "$result"
 holds "the archive is private" [ "$(stat -c %a "$tmp/out/$name.tar.zst")" = 600 ]
 
-diff <(tail -n +2 "$name/result.txt") <(sed -n "/^PROBE/,\$p" "$tmp/table") >"$tmp/log"
-ok "the archive has the same table" "$tmp/log"
+holds "the archive has the same table" diff <(tail -n +2 "$name/result.txt") <(sed -n "/^PROBE/,\$p" "$tmp/table")
 fresh
 selftest --json --probe inventory --probe objects >"$tmp/json" 2>/dev/null
 is "--probe, --json" "$(json "$tmp/json" '[.probes[].name] | join(" ")')" "inventory objects"
@@ -268,8 +265,7 @@ jq --arg host "$host" '[{kind: "host", original: $host}] + (.probes[0].values | 
 jq -s add "$tmp/device" "$tmp/frames" >"$tmp/originals"
 is "there are originals" "$(jq '[.[].kind] | unique | join(" ")' -r "$tmp/originals")" "guid host ipv4 mac"
 cp "$tmp/table" "$tmp/hashed/table"
-python3 "$here/redacted.py" search "$tmp/originals" "$tmp/hashed" >"$tmp/log"
-ok "--hash-addresses: no original is left, as text or bytes" "$tmp/log"
+holds "--hash-addresses: no original is left, as text or bytes" python3 "$here/redacted.py" search "$tmp/originals" "$tmp/hashed"
 python3 "$here/redacted.py" search "$tmp/originals" "$tmp/$name" >"$tmp/log"
 is "... which are in a result without it" "$(sed 's/.*: \([a-z0-9]*\) .*/\1/' "$tmp/log" | sort -u | paste -sd' ')" "guid host ipv4 mac"
 is "--hash-addresses: captures stay" "$(cd "${hashed%/*}" && echo *)" "$(cd "$name" && echo *)"

@@ -49,10 +49,6 @@ timeout -k 5 "$PATIENCE" python3 "$srcdir/tests/world/verdicts" --seed 90 --coun
 timeout -k 5 "$PATIENCE" python3 "$srcdir/tests/e2e/verdict_hosts.py" "$RDMADUMP" "$tmp/incast/90.pcapng" >"$tmp/log" 2>&1
 ok "hosts, pairs, senders and the peak of 100 us in a capture of incast" "$tmp/log"
 an "$tmp/incast/90.pcapng" >"$tmp/text"
-has "... incast is a part of the verdict" "$tmp/text" '\(incast\)'
-has "... which concerns all pairs" "$tmp/text" '^who       all 6 QP pairs: '
-has "... and the text has a table of hosts" "$tmp/text" '^HOST +SENT +RECEIVED'
-has "... the findings of one cause are one" "$tmp/text" '^   the same for [0-9]+ other QPs: 10\.1\.0\.'
 an --json "$tmp/incast/90.pcapng" >"$tmp/incast.json"
 is "each finding is in one group" "$(json "$tmp/incast.json" '([.groups[].findings[]] | sort) == [range(.findings | length)]')" true
 # shellcheck disable=SC2016 # variables of jq

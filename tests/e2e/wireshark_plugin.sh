@@ -25,8 +25,7 @@ same_marks() {
 		-e rdma.analysis.duplicate -e rdma.analysis.out_of_order -e rdma.analysis.nak_reason "${@:3}" |
 		awk -F '|' 'BEGIN {split("again lost twice late nak", name, " ")} {for (i = 1; i <= 5; i++) if ($(i + 1) != "") print $1, name[i]}' |
 		sort -u >"$tmp/got"
-	diff "$tmp/wanted" "$tmp/got" >"$tmp/diff"
-	ok "$1: the same marks" "$tmp/diff"
+	holds "$1: the same marks" diff "$tmp/wanted" "$tmp/got"
 	marked=$(wc -l <"$tmp/wanted")
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* New processes and threads, which count in virtual time (time.c) before they run. */
-#include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
-#include <unistd.h>
 
 #include "softhca.h"
 

@@ -3,15 +3,7 @@
  * The device's clock: a counter that drifts against the host's, its page and that of the driver's
  * conversion (<rdma/mlx5-abi.h>, struct mlx5_ib_clock_info), and the timestamps of completions.
  */
-#include <errno.h>
-#include <infiniband/mlx5dv.h>
-#include <rdma/mlx5-abi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "softhca.h"
 

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads the configuration that the launcher wrote: lines of a key, a blank and a value. */
-#include <errno.h>
-#include <infiniband/mlx5dv.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "softhca.h"
 

@@ -5,17 +5,9 @@
  * (include/uapi/linux/ethtool.h), which are files named like them in a directory per netdev.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/ethtool.h>
 #include <net/if.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "softhca.h"
 

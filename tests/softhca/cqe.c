@@ -3,12 +3,6 @@
  * Writes completion queue entries and events; the entry formats are those of <infiniband/mlx5dv.h>,
  * the event records those of <rdma/ib_user_verbs.h>.
  */
-#include <errno.h>
-#include <infiniband/mlx5dv.h>
-#include <rdma/ib_user_verbs.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "transport.h"
 
 enum {

@@ -3,17 +3,11 @@
  * The device's own thread: takes frames from the source when they are due, reads the receive queue
  * as the hardware would (doorbell record, work queue entry, memory key) and completes.
  */
-#include <errno.h>
-#include <infiniband/mlx5dv.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "transport.h"
 

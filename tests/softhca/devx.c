@@ -3,11 +3,7 @@
  * Commands over DEVX: QUERY_HCA_CAP, QUERY_ADAPTER and QUERY_RQ, as the kernel passes them
  * to the firmware (drivers/infiniband/hw/mlx5/devx.c; layouts: include/linux/mlx5/mlx5_ifc.h).
  */
-#include <errno.h>
-#include <infiniband/verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "softhca.h"
 

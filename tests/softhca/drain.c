@@ -4,8 +4,6 @@
  * whose owner bit is published last, so that the model does no work while the consumer does its
  * own.
  */
-#include <stdlib.h>
-
 #include "softhca.h"
 
 enum {

@@ -3,15 +3,7 @@
  * Applies faults by number or by time, and updates the device in the sysfs tree: port state and
  * counters. Several processes may count into one tree, so counters are added to under a file lock.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <infiniband/verbs.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "softhca.h"
 

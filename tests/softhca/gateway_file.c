@@ -4,15 +4,8 @@
  * file of the tree, since the process that uses it is not the one that captures, and since it
  * outlives both. Nothing is kept open, and a killed process leaves a complete state.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <infiniband/verbs.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "gateway.h"
 #include "softhca.h"

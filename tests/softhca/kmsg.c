@@ -4,14 +4,6 @@
  * prefix, the text and lines about the device; a new descriptor begins with earlier messages
  * unless it is moved to the end. Only with a fault `kmsg`.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "softhca.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -7,20 +7,11 @@
  * libibverbs lists devices here, too. RDMA_NLDEV_CMD_GET_CHARDEV is refused: it finds the character
  * devices in sysfs.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <infiniband/verbs.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/netlink.h>
-#include <pthread.h>
 #include <rdma/rdma_netlink.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "softhca.h"
 

@@ -5,25 +5,16 @@
  * model. The exported names are those of glibc 2.36, the *64 and fortified names included.
  */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/netlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "softhca.h"
 

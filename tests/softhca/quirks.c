@@ -2,12 +2,6 @@
 /*
  * Less favourable behaviour of real devices and kernels: commands that take time, and limits.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "softhca.h"
 
 /* "MS" for every command, "VERB=MS" for one; joined by commas, the last one that fits counts. */

@@ -4,9 +4,6 @@
  * responder requests that or sends no response (InfiniBand Architecture Specification 1.4, 9.7).
  * One message is under way at a time.
  */
-#include <infiniband/mlx5dv.h>
-#include <rdma/ib_user_verbs.h>
-
 #include "transport.h"
 
 enum { SEG_CTRL_END = 1, SEG_RADDR_END = 2, RNR_FOREVER = 7, AETH_TIMER = 0x1f };

@@ -3,8 +3,6 @@
  * The responder of a reliable connection: puts requests into memory in the order of their PSNs and
  * answers them (InfiniBand Architecture Specification 1.4, 9.7).
  */
-#include <infiniband/mlx5dv.h>
-
 #include "transport.h"
 
 static bool is_first(uint8_t op)

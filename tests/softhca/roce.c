@@ -4,7 +4,6 @@
  * (LRH, ICRC, VCRC), 8 (GRH) and 9 (transport headers), and its annexes A16 (RoCE) and A17 (RoCE
  * v2).
  */
-#include <infiniband/verbs.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 
 #include "transport.h"

@@ -4,11 +4,6 @@
  * (<rdma/mlx5-abi.h>; combinations that mlx5_ib refuses are refused). A frame without these fields
  * has hash 0.
  */
-#include <errno.h>
-#include <rdma/mlx5-abi.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "softhca.h"
 
 enum {

@@ -143,10 +143,8 @@ if section time; then
 fi
 
 if section forks; then
-	hca -- "$bin/probe" -f 2000
-	ok "children that are forked beside a thread which closes descriptors can close theirs"
-	hca --time virtual -- "$bin/probe" -f 500
-	ok "... in virtual time"
+	holds "children that are forked beside a thread which closes descriptors can close theirs" hca -- "$bin/probe" -f 2000
+	holds "... in virtual time" hca --time virtual -- "$bin/probe" -f 500
 fi
 
 if section drain; then

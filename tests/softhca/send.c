@@ -3,8 +3,6 @@
  * The send queue, whose entries <infiniband/mlx5dv.h> lays out, and what RAW_PACKET queue pairs
  * send: whole frames, given to the flows of the same port.
  */
-#include <infiniband/mlx5dv.h>
-
 #include "transport.h"
 
 enum { FRAME_MAX = 16384, SEG = 16, INLINE_HEAD = 4 };

@@ -3,11 +3,7 @@
  * Stores the queue pairs that all processes of a run have on a device, as RDMA netlink lists them.
  * One file per device, of fixed records; a record whose process has ended is ignored.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "softhca.h"
 

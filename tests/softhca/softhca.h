@@ -11,15 +11,25 @@
 
 #include <dlfcn.h>
 #include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/mlx5dv.h>
 #include <pthread.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "frames.h"
 #include "gateway.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Steering: which queue pairs of a port get a frame, by the flows that were created on them. */
-#include <infiniband/verbs.h>
-#include <stdlib.h>
-
 #include "softhca.h"
 
 void hca_retarget(struct hca *h)

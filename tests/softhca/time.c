@@ -5,22 +5,14 @@
  * only when all their threads sleep: then the earliest end of a wait is now, whatever the machine
  * does meanwhile. There the model has no thread: the thread that waits does its work.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "softhca.h"
 

@@ -3,11 +3,6 @@
  * Unreliable datagrams: from UD queue pairs to others of the same device, by number or through a
  * multicast group that they are attached to (<rdma/ib_user_verbs.h>).
  */
-#include <errno.h>
-#include <infiniband/mlx5dv.h>
-#include <rdma/ib_user_verbs.h>
-#include <stdlib.h>
-
 #include "transport.h"
 
 enum {

@@ -4,19 +4,14 @@
  * <rdma/ib_user_ioctl_cmds.h> define them. Commands arrive by ioctl: INVOKE_WRITE carries the
  * classic ones, all other methods return EPROTONOSUPPORT, and libraries use the classic ones.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_ioctl_verbs.h>
-#include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "softhca.h"
 

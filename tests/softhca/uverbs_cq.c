@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Completion channels and completion queues, by <rdma/ib_user_verbs.h> and <rdma/mlx5-abi.h>. */
-#include <errno.h>
-#include <rdma/ib_user_verbs.h>
-#include <rdma/mlx5-abi.h>
-#include <string.h>
-
 #include "softhca.h"
 
 enum { CQE_MAX = 1 << 22, IB_CQ_MODERATE = 1 };

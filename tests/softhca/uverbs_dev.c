@@ -3,18 +3,10 @@
  * Contexts, device and port queries, protection domains, memory regions and address handles, by
  * <rdma/ib_user_verbs.h> and <rdma/mlx5-abi.h>; the limits are those a ConnectX-5 reports.
  */
-#include <errno.h>
-#include <infiniband/verbs.h>
 #include <linux/capability.h>
 #include <rdma/ib_user_ioctl_verbs.h>
-#include <rdma/ib_user_verbs.h>
-#include <rdma/mlx5-abi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "transport.h"
 

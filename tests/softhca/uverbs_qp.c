@@ -3,12 +3,7 @@
  * Queue pairs and flows: <rdma/ib_user_verbs.h>, <rdma/mlx5-abi.h>, and for the transitions the
  * InfiniBand Architecture Specification (10.3) as the kernel's core enforces it.
  */
-#include <errno.h>
-#include <infiniband/mlx5dv.h>
 #include <linux/capability.h>
-#include <rdma/ib_user_verbs.h>
-#include <rdma/mlx5-abi.h>
-#include <string.h>
 
 #include "softhca.h"
 

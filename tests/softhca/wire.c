@@ -3,13 +3,6 @@
  * What flows see of the frames that queue pairs send, how frames look when they are delivered, and
  * the exchange of sent frames between processes.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "transport.h"
 
 enum {

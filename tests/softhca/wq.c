@@ -3,12 +3,6 @@
  * Work queues and their indirection tables, by <rdma/ib_user_verbs.h> and <rdma/mlx5-abi.h>. A work
  * queue is a queue pair of which there is only the receive queue.
  */
-#include <errno.h>
-#include <infiniband/verbs.h>
-#include <rdma/ib_user_verbs.h>
-#include <rdma/mlx5-abi.h>
-#include <string.h>
-
 #include "softhca.h"
 
 enum { TABLE_LOG_MAX = 11, EVERY = 16, FCS = 4 };

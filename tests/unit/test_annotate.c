@@ -425,8 +425,7 @@ TEST(damage)
 	epb(&whole, 0, 77, data, 30);
 	memory_add(&k.m, whole.m.data, whole.m.len);
 	memory_add(&k.m, "damage that is no block", 23);
-	expect("1 1", annotate(&a, &k.m, 0), a.frames);
-	assert_int_equal(got.len, whole.m.len);
+	same(annotate(&a, &k.m, 0), 1, a.frames, 1, got.len, whole.m.len);
 	assert_memory_equal(got.data, whole.m.data, whole.m.len);
 	k.m.len = 10; /* no capture file any more */
 	k.m.at = 0;

@@ -2,9 +2,6 @@
 /* Checksums in the simplest form, and random bytes; with and without cmocka. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 /* IBTA volume 1, 7.8, bits reversed; the first one is Ethernet's, too. */
 #define CRC32_POLYNOMIAL 0xedb88320
 #define CRC16_POLYNOMIAL 0xd008

@@ -4,14 +4,11 @@
 #include "bundle/task.h"
 #include "config.h"
 #include "test.h"
-#include <dirent.h>
 #include <rdmadump/archive.h>
 #include <rdmadump/log.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 static char directory[] = "/tmp/rdmadump-bundle-test-XXXXXX";
 
@@ -148,8 +145,7 @@ TEST(stop)
 	assert_false(tasks_run(&tasks, PHASE_COLLECT, &config));
 	stop = 0;
 	assert_int_not_equal(t[1].outcome, OUTCOME_RUNNING);
-	expect("1 1 -1", dies("own"), dies("child"), waitpid(-1, NULL, WNOHANG));
-	assert_int_equal(errno, ECHILD);
+	same(dies("own"), 1, dies("child"), 1, waitpid(-1, NULL, WNOHANG), -1, errno, ECHILD);
 	free_outputs(t, 2);
 }
 

@@ -390,8 +390,7 @@ TEST(relation)
 	assert_non_null(strstr(f.finding[0].detail, "no notification is sent"));
 	rd_findings_free(&f);
 	c.counter[1].value = 1;
-	expect("0 2", rd_counters_judge(&f, &c, NULL, 0), f.n);
-	assert_int_equal(f.finding[0].severity, RD_SEV_WARNING);
+	same(rd_counters_judge(&f, &c, NULL, 0), 0, f.n, 2, f.finding[0].severity, RD_SEV_WARNING);
 	rd_findings_free(&f);
 	/* Nothing follows from a counter whose growth is not known. */
 	c.counter[1].value = 0;
@@ -443,9 +442,7 @@ TEST(table)
 	assert_non_null(rd_counter_kind("", "hw_counters/out_of_buffer"));
 	assert_non_null(rd_counter_kind("irdma", "hw_counters/Nak Sequence Error"));
 	/* Where names of units mislead */
-	assert_int_equal(rd_counter_kind("", "ethtool/outbound_pci_stalled_rd_events")->unit,
-		RD_UNIT_SECONDS);
-	assert_int_equal(
+	same(rd_counter_kind("", "ethtool/outbound_pci_stalled_rd_events")->unit, RD_UNIT_SECONDS,
 		rd_counter_kind("", "ethtool/rx_prio3_pause_transition")->unit, RD_UNIT_EVENTS);
 }
 

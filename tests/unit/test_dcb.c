@@ -86,14 +86,12 @@ TEST(reply)
 	uint8_t trusted[RD_DCB_TRUST_MAX];
 
 	make_reply(false);
-	assert_int_equal(rd_dcb_parse(MESSAGE, &dcb), 0);
-	assert_true(dcb.has_pfc);
+	expect("0 1", rd_dcb_parse(MESSAGE, &dcb), dcb.has_pfc);
 	assert_memory_equal(&dcb.pfc, &pfc, sizeof(pfc));
 	expect("67 63 7", dcb.n_apps, dcb.apps[63].protocol, dcb.apps[63].priority);
 	assert_int_equal(dcb.apps[66].selector, RD_DCB_SEL_PCP);
-	expect("0x08 0 1", rd_dcb_roce_priorities(&dcb), dcb.has_trust,
-		rd_dcb_trust(&dcb, trusted));
-	assert_int_equal(trusted[0], IEEE_8021QAZ_APP_SEL_DSCP);
+	same(rd_dcb_roce_priorities(&dcb), 0x08, dcb.has_trust, 0, rd_dcb_trust(&dcb, trusted), 1,
+		trusted[0], IEEE_8021QAZ_APP_SEL_DSCP);
 	rd_dcb_free(&dcb);
 
 	make_reply(true);
@@ -335,9 +333,8 @@ static void check_json(const struct rd_dcb *dcb)
 	json_t *list = json_object_get(json_object_get(root, "port"), "dcb");
 	json_t *first = json_array_get(list, 0), *part;
 
-	assert_int_equal(json_array_size(list), 1);
-	assert_string_equal(json_string_value(json_object_get(first, "status")), "known");
-	assert_int_equal(json_integer_value(json_array_get(json_object_get(first, "pfc"), 0)), 3);
+	same(json_array_size(list), 1, json_string_value(json_object_get(first, "status")), "known",
+		json_integer_value(json_array_get(json_object_get(first, "pfc"), 0)), 3);
 	part = json_array_get(json_object_get(first, "roce_priorities"), 0);
 	assert_int_equal(json_integer_value(part), 3);
 	part = json_array_get(json_object_get(first, "trust"), 0);

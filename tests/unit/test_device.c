@@ -9,6 +9,7 @@
 #include <rdmadump/device.h>
 #include <rdmadump/privilege.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -286,15 +287,21 @@ TEST(verdict_without_privilege)
 		.netdevs = {{.name = "lo", .ifindex = 1}}};
 	const struct rd_device mlx5 = {.driver = "mlx5_core"}, siw = {.driver = "siw"};
 	const char *why, *todo, *privilege;
+	struct rlimit limit;
 
 	assert_int_equal(syscall(SYS_capget, &head, had), 0);
 	memcpy(less, had, sizeof(less));
 	less[0].effective &= ~(1U << CAP_NET_RAW);
-	assert_int_equal(syscall(SYS_capset, &head, less), 0);
-	assert_int_equal(rd_port_verdict(&mlx5, &port, &privilege, &todo), RD_CAPTURE_YES);
-	assert_int_equal(rd_port_verdict(&siw, &port, &why, &todo), RD_CAPTURE_NETDEV);
-	assert_int_equal(syscall(SYS_capset, &head, had), 0);
-	assert_string_equal(privilege, RD_WHY_PRIVILEGE);
+	same(syscall(SYS_capset, &head, less), 0, rd_port_verdict(&mlx5, &port, &privilege, &todo),
+		RD_CAPTURE_YES, rd_port_verdict(&siw, &port, &why, &todo), RD_CAPTURE_NETDEV);
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){4096, limit.rlim_max});
+	less[0].effective |= 1U << CAP_IPC_LOCK;
+	same(syscall(SYS_capset, &head, less), 0, rd_lockable(), UINT64_MAX);
+	less[0].effective &= ~(1U << CAP_IPC_LOCK);
+	same(syscall(SYS_capset, &head, less), 0, rd_lockable(), 4096);
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+	same(syscall(SYS_capset, &head, had), 0, privilege, RD_WHY_PRIVILEGE);
 	assert_string_not_equal(why, RD_WHY_PRIVILEGE);
 	assert_string_equal(todo, RD_RUN_PRIVILEGED);
 }

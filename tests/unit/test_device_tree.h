@@ -4,7 +4,6 @@
 
 #include "test.h"
 #include <limits.h>
-#include <sys/stat.h>
 
 /* One at a time: making one removes the one before, and the last goes as the program ends. */
 static struct {
@@ -70,8 +69,7 @@ static inline void tree_write(const char *path, const char *bytes, size_t n)
 	FILE *f = fopen(tree_path(path), "w");
 
 	assert_non_null(f);
-	assert_int_equal(fwrite(bytes, 1, n, f), n);
-	assert_int_equal(fclose(f), 0);
+	same(fwrite(bytes, 1, n, f), n, fclose(f), 0);
 }
 
 static inline void tree_text(const char *path, const char *text)

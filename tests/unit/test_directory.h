@@ -3,7 +3,6 @@
 #pragma once
 
 #include "test.h"
-#include <signal.h>
 #include <sys/resource.h>
 
 static char directory_path[] = "/tmp/rdmadump-test-XXXXXX";

@@ -4,7 +4,6 @@
 #include "analysis/verdict/verdict.h"
 #include "test.h"
 #include <rdmadump/drops.h>
-#include <stdlib.h>
 
 /* All rules. */
 static const struct rule *const tables[] = {rules_of_capture, rules_of_links, rules_of_pauses,

@@ -199,8 +199,7 @@ TEST_FILE(sections)
 	expect("6 0", f.caplen, f.iface);
 	next_ok();
 	ifaces = rd_reader_ifaces(r, &n);
-	expect("3 1", n, ifaces[2].section);
-	assert_int_equal(ifaces[2].link, RD_LINK_INFINIBAND);
+	same(n, 3, ifaces[2].section, 1, ifaces[2].link, RD_LINK_INFINIBAND);
 	expect("2 3 9 1000000000", f.iface, f.caplen, f.len, f.ts_ns);
 	same(f.direction, RD_DIR_OUT, f.flags, RD_FRAME_CRC_ERROR, rd_reader_next(r, &f, 1, NULL),
 		0);

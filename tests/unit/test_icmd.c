@@ -7,12 +7,8 @@
 #include "../softhca/gateway.h"
 #include "device/port_sniffer_mlx5.h"
 #include "test.h"
-#include <fcntl.h>
 #include <rdmadump/log.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #define QPN	   0x123
 #define PORT	   1
@@ -353,8 +349,7 @@ TEST(rules)
 	struct mlx5_sniffer s;
 
 	begin("strict");
-	assert_int_equal(open_as(&s, &device, &failure), 0);
-	assert_int_equal(mlx5_sniffer_attach(&s, QPN, &failure), 0);
+	expect("0 0", open_as(&s, &device, &failure), mlx5_sniffer_attach(&s, QPN, &failure));
 	same(gw_copies(&shared.state, PORT, 0, QPN), 1, gw_copies(&shared.state, PORT, 1, QPN), 1);
 	same(mlx5_sniffer_detach(&s, &failure), 0, shared.state.commands, 6);
 	/* Nothing is left to detach: no command. */
@@ -407,10 +402,9 @@ TEST(again)
 	struct mlx5_sniffer s;
 
 	begin("yes");
-	expect("0 0 0", open_as(&s, &device, &failure), mlx5_sniffer_attach(&s, QPN, &failure),
-		mlx5_sniffer_attach(&s, QPN + 1, &failure));
-	expect("1 0", gw_copies(&shared.state, PORT, 0, QPN + 1),
-		mlx5_sniffer_detach(&s, &failure));
+	expect("0 0 0 1 0", open_as(&s, &device, &failure), mlx5_sniffer_attach(&s, QPN, &failure),
+		mlx5_sniffer_attach(&s, QPN + 1, &failure),
+		gw_copies(&shared.state, PORT, 0, QPN + 1), mlx5_sniffer_detach(&s, &failure));
 	assert_nothing_left();
 }
 
@@ -586,8 +580,7 @@ TEST(undo_refused)
 		struct mlx5_sniffer s;
 
 		begin("status:%u.4.99", status);
-		assert_int_equal(open_as(&s, &device, &err), 0);
-		assert_int_equal(mlx5_sniffer_attach(&s, QPN, &err), -1);
+		expect("0 -1", open_as(&s, &device, &err), mlx5_sniffer_attach(&s, QPN, &err));
 		assert_message(&err, "");
 		expect("1 1", n_attached(), (s.record.rules & RD_SNIFF_OUT) != 0);
 		conf.status_at = 0;
@@ -1051,6 +1044,5 @@ TEST(files_of_ibdump)
 	*strrchr(file, '/') = '\0';
 	rmdir(file);
 	rmdir(folder);
-	assert_int_equal(found[0], 0);
-	assert_int_equal(found[1], pid[1]);
+	same(found[0], 0, found[1], pid[1]);
 }

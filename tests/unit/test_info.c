@@ -344,8 +344,7 @@ TEST(link_messages)
 	put_u32(IFLA_MTU, 4200);
 	expect("1 7 1", rd_link_parse(MESSAGE, &link), link.ifindex,
 		(link.flags & IFF_RUNNING) != 0);
-	assert_int_equal(link.kind, RD_LINK_STATE);
-	expect("eth7 1", link.name, link.has_mac);
+	same(link.kind, RD_LINK_STATE, link.name, "eth7", link.has_mac, 1);
 	assert_memory_equal(link.mac, mac, sizeof(mac));
 	assert_int_equal(link.mtu, 4200);
 	for (size_t n = 0; n < m.head.nlmsg_len; n++)
@@ -443,10 +442,9 @@ TEST(sysfs)
 	for (size_t i = 0; i < 3; i++)
 		assert_string_equal(found.name[i], names[i]);
 	rd_names_free(&found);
-	expect("0 2 0", rd_sysfs_uevent(value, sizeof(value), "PCI", "%s/uevent", tree.root), value,
-		rd_sysfs_uevent(value, sizeof(value), "DRIVER", "%s/uevent", tree.root));
-	expect("a=b -1", value,
-		rd_sysfs_uevent(value, sizeof(value), "DRIVE", "%s/uevent", tree.root));
+	expect("0 2 0 a=b -1", rd_sysfs_uevent(value, sizeof(value), "PCI", "%s/uevent", tree.root),
+		value, rd_sysfs_uevent(value, sizeof(value), "DRIVER", "%s/uevent", tree.root),
+		value, rd_sysfs_uevent(value, sizeof(value), "DRIVE", "%s/uevent", tree.root));
 }
 
 /* A condition that is not known does not prevent a capture, one that is not met does. */
@@ -624,9 +622,8 @@ TEST(many)
 		tree_text(path, "1\n");
 	}
 	same(rd_devices_load(&devices, tree.root, &err), 0, devices.dev[0].n_representors,
-		RD_REPRESENTORS_MAX, rd_info_load(&info, &devices.dev[0], devices.sysroot, &err),
-		0);
-	assert_int_equal(info.ports[0].n_pkeys, 1500);
+		RD_REPRESENTORS_MAX, rd_info_load(&info, &devices.dev[0], devices.sysroot, &err), 0,
+		info.ports[0].n_pkeys, 1500);
 	assert_in_range(info.ports[0].settings.n, 1, 512);
 	rd_info_free(&info);
 	rd_devices_free(&devices);

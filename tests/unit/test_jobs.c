@@ -37,8 +37,7 @@ TEST(each_piece_is_done_once)
 		for (unsigned int i = 0; i < PIECES; i++)
 			assert_int_equal(done[i], 1);
 	}
-	assert_int_equal(jobs_run(&kind, NULL, 0, 4, &failure), 0);
-	assert_false(jobs_working());
+	expect("0 0", jobs_run(&kind, NULL, 0, 4, &failure), jobs_working());
 }
 
 TEST(several_at_once)
@@ -58,6 +57,5 @@ TEST(the_error_is_that_of_the_first_piece_that_fails)
 	}
 	/* One thread does nothing after it. */
 	memset(done, 0, sizeof(done));
-	assert_int_equal(jobs_run(&kind, NULL, PIECES, 1, &failure), -1);
-	same(done[6], 1, done[7], 0);
+	expect("-1 1 0", jobs_run(&kind, NULL, PIECES, 1, &failure), done[6], done[7]);
 }

@@ -376,12 +376,10 @@ TEST_CAPTURE(frame_notes)
 	watch_notes();
 	run();
 	/* Frames 0, 3, 6, 9 had one; 1, 3, 5, 7, 9, 11 were kept. */
-	expect("6 4", capture.tally[0].encoded, notes.n);
-	assert_int_equal(notes.ns[0], FIRST_NS + 1 * SOURCES);
+	same(capture.tally[0].encoded, 6, notes.n, 4, notes.ns[0], FIRST_NS + 1 * SOURCES);
 	expect("5 port up", notes.dropped[0], notes.comment[0]);
 	assert_int_equal(notes.ns[1], FIRST_NS + 3 * SOURCES);
-	expect("5 own", notes.dropped[1], notes.comment[1]);
-	assert_int_equal(notes.ns[2], FIRST_NS + 7 * SOURCES);
+	same(notes.dropped[1], 5, notes.comment[1], "own", notes.ns[2], FIRST_NS + 7 * SOURCES);
 	expect("5 ", notes.dropped[2], notes.comment[2]);
 	assert_int_equal(notes.ns[3], FIRST_NS + 9 * SOURCES);
 	rd_filter_free(filters[0]);

@@ -292,9 +292,8 @@ TEST(smp)
 	rd_put_be16(b + 32, 0xffff);
 	rd_put_be16(b + 34, 7);
 	mad = parse_mad(&p);
-	expect("1 1 2 5", rd_mad_smp(&mad, &smp), smp.directed && smp.returning, smp.hop_pointer,
-		smp.hop_count);
-	assert_int_equal(rd_mad_status(&mad), 0x1c);
+	expect("1 1 2 5 0x1c", rd_mad_smp(&mad, &smp), smp.directed && smp.returning,
+		smp.hop_pointer, smp.hop_count, rd_mad_status(&mad));
 	assert_line_has(
 		"SMP (directed) GetResp PortInfo status 0x001c (invalid attribute or modifier) "
 		"hop 2 of 5 back");

@@ -275,8 +275,7 @@ TEST(related)
 		sscanf(word[0], "%x:%x:%x:%x:%x:%x", &m[0], &m[1], &m[2], &m[3], &m[4], &m[5]));
 	for (int i = 0; i < 6; i++)
 		mac[i] = (uint8_t)m[i];
-	expect("1 0xfe", inet_pton(AF_INET6, word[1], a), a[0]);
-	assert_int_equal(a[8], mac[0] ^ 2);
+	same(inet_pton(AF_INET6, word[1], a), 1, a[0], 0xfe, a[8], mac[0] ^ 2);
 	assert_memory_equal(a + 9, mac + 1, 2);
 	assert_int_equal(rd_be16(a + 11), 0xfffe);
 	assert_memory_equal(a + 13, mac + 3, 3);

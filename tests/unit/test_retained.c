@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
 
 #include "test_directory.h"
 #include "test_feed_wait.h"

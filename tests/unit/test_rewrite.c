@@ -285,22 +285,25 @@ TEST(erf_extensions)
 	static const uint8_t host[16] = {0x8e, 1, 'h', 'o', 's', 't', 'i', 'd', 3, 2, 0, 0, 0, 0, 9,
 		8},
 			     wanted[16] = {0x8e, [8] = 3};
-	struct maker k = {0};
-	struct replaced x = {0};
-	struct rd_rewrite w = rewriting(&x);
 
-	pcap_header(&k, 0xa1b2c3d4, 65535, 197);
-	u32(&k, 5);
-	u32(&k, 6);
-	u32(&k, 32 + 10);
-	u32(&k, 32 + 10);
-	erf_head(&k, 0x82, 4, 32 + 10, 0, 8);
-	bytes(&k, host, sizeof(host));
-	bytes(&k, "\0\0ethernet", 10);
-	same(rewrite(&w, &k.m, 0, &failure), 0, x.copy.len, k.m.len, w.frames, 1);
-	assert_memory_equal(x.copy.data + k.m.len - 26, wanted, sizeof(wanted));
-	memory_free(&k.m);
-	memory_free(&x.copy);
+	for (uint8_t link = 0; link < 2; link++) {
+		struct maker k = {0};
+		struct replaced x = {0};
+		struct rd_rewrite w = rewriting(&x);
+
+		pcap_header(&k, 0xa1b2c3d4, 65535, 197);
+		u32(&k, 5);
+		u32(&k, 6);
+		u32(&k, 32 + 10);
+		u32(&k, 32 + 10);
+		erf_head(&k, link ? 0x80 | 25 : 0x82, 4, 32 + 10, 0, 8);
+		bytes(&k, host, sizeof(host));
+		bytes(&k, "\0\0ethernet", 10);
+		same(rewrite(&w, &k.m, 0, &failure), 0, x.copy.len, k.m.len, w.frames, 1);
+		assert_memory_equal(x.copy.data + k.m.len - 26, wanted, sizeof(wanted));
+		memory_free(&k.m);
+		memory_free(&x.copy);
+	}
 }
 
 /* Nothing is written after a failure, and its reason is reported. */

@@ -226,8 +226,7 @@ static void assert_file(const char *id, int version, const char *title, const ch
 	found = calloc(1, n + 2);
 	assert_non_null(file);
 	assert_non_null(found);
-	assert_int_equal(fread(found, 1, n + 1, file), n);
-	assert_string_equal(found, text);
+	same(fread(found, 1, n + 1, file), n, found, text);
 	fclose(file);
 	free(found);
 	free(text);

@@ -3,7 +3,6 @@
 #include "config.h"
 #include "session/session.h"
 #include "test.h"
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
@@ -11,7 +10,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 
 #ifdef HAVE_SECCOMP
 #define NOT_HERE 77 /* the kernel has no filters: qemu-user, containers */

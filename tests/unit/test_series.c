@@ -2,10 +2,7 @@
 /* Unit tests of a series of files: names in both styles, the ring, printing names, the command. */
 #include "sink/series.h"
 #include "test.h"
-#include <fcntl.h>
 #include <rdmadump/log.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "test_directory.h"
 

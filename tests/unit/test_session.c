@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A capture as a library: from a file source to a file, refused, and stopped by another thread. */
 #include "test.h"
-#include <fcntl.h>
 #include <pthread.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/session.h>
-#include <sys/stat.h>
 
 #include "test_directory.h"
 
@@ -127,8 +125,7 @@ TEST(file_to_file)
 	same(r->bytes, N_FRAMES * FRAME_BYTES, r->account.direction[RD_DIR_UNKNOWN], N_FRAMES,
 		size_of(output), 24 + N_FRAMES * RECORD, r->written.file_bytes, size_of(output));
 	rd_session_close(s);
-	expect("1 1", calls.ready, calls.ended);
-	assert_int_equal(calls.frames, N_FRAMES);
+	same(calls.ready, 1, calls.ended, 1, calls.frames, N_FRAMES);
 }
 
 TEST(limit_and_filter)
@@ -241,8 +238,7 @@ TEST(stopped)
 	expect("0 0", rd_session_open(&stopper.s, &config, &failure), rd_session_run(stopper.s));
 	pthread_join(stopper.thread, NULL);
 	r = rd_session_result(stopper.s);
-	assert_int_equal(r->end, RD_END_WATCH);
-	expect("1 0 3", r->stopped, r->duration_over, r->written.written);
+	same(r->end, RD_END_WATCH, r->stopped, 1, r->duration_over, 0, r->written.written, 3);
 	assert_int_equal(size_of(output), 24 + 3 * RECORD);
 	rd_session_close(stopper.s);
 	fclose(f);
@@ -312,8 +308,7 @@ TEST(no_header)
 	signal(SIGPIPE, SIG_IGN);
 	expect("0 1", breaks(RLIM_INFINITY, true, &r, &s), r->broken_pipe);
 	rd_session_close(s);
-	expect("1 0", breaks(10, false, &r, &s), r->broken_pipe);
-	assert_int_equal(r->error.class, RD_CLASS_OUTPUT);
+	same(breaks(10, false, &r, &s), 1, r->broken_pipe, 0, r->error.class, RD_CLASS_OUTPUT);
 	rd_session_close(s);
 }
 

@@ -3,8 +3,6 @@
 #include "sink/writer.h"
 #include "test.h"
 #include <rdmadump/sink.h>
-#include <signal.h>
-#include <sys/stat.h>
 
 #include "test_directory.h"
 #include "test_feed_wait.h"
@@ -185,10 +183,8 @@ TEST(one_file)
 	for (unsigned int i = 0; i < 50; i++)
 		put(&p, 0, 1 + i % 40, 1000 + 100 * i, false);
 	expect("0 0 0600", sink_end(&p), stat("one", &st), st.st_mode & 0777);
-	assert_int_equal(p.stats.written, p.number);
-	expect("0 0 1", p.stats.unwritten, p.stats.beyond, p.stats.files);
-	assert_int_equal(p.stats.file_bytes, st.st_size);
-	expect("1 1 1000", p.ended, p.last, p.account[1].first_ns);
+	same(p.stats.written, p.number, p.stats.unwritten, 0, p.stats.beyond, 0, p.stats.files, 1);
+	same(p.stats.file_bytes, st.st_size, p.ended, 1, p.last, 1, p.account[1].first_ns, 1000);
 	same(p.account[1].last_ns, 1000 + 4900 + 9, p.account[1].written[0], p.number,
 		p.account[1].tally[0].encoded, p.number);
 	files_hold("one", (unsigned int[]){(unsigned int)p.number, 0}, 0);
@@ -366,6 +362,9 @@ TEST(abandon)
 			assert_int_equal(st.st_size, 7);
 	}
 	unlink("unused");
+	/* Of standard output it has a descriptor. */
+	assert_int_equal(sink_open(&p, "-", "pcapng"), 0);
+	rd_sink_abandon(p.sink);
 }
 
 /* The time in which line rate fills half of the buffer, and no more than a millisecond. */
@@ -376,8 +375,7 @@ TEST(patience)
 	for (int i = 0; i < 2; i++) {
 		struct place p = {.config = {.buffer = rows[i][0]}};
 
-		expect("0", sink_open(&p, "unused", "pcapng"));
-		same(p.sink->patience, rows[i][1]);
+		same(sink_open(&p, "unused", "pcapng"), 0, p.sink->patience, rows[i][1]);
 		rd_sink_abandon(p.sink);
 	}
 }
@@ -665,8 +663,7 @@ TEST(output_is_input)
 	rd_inputs_add(&inputs, "input");
 	same(sink_open(&p, "input", "pcapng"), -1, p.err.class, RD_CLASS_USAGE);
 	expect("-1 -1", rd_outfile_open(&out, "input", &inputs, &p.err), out.fd);
-	assert_int_equal(lowest_free_descriptor(), before);
-	expect("0 6", stat("input", &st), st.st_size);
+	same(lowest_free_descriptor(), before, stat("input", &st), 0, st.st_size, 6);
 	unlink("input");
 }
 

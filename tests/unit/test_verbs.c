@@ -450,8 +450,7 @@ TEST(stopped)
 	frames_next = 1;
 	assert_int_equal(receive(&failure), 1);
 	port.stopped = true;
-	assert_int_equal(receive(&failure), RD_SOURCE_END);
-	expect("0 0", hca.resets, queue.gaps);
+	same(receive(&failure), RD_SOURCE_END, hca.resets, 0, queue.gaps, 0);
 }
 
 /* A flow that could not be destroyed goes on to deliver: what was there when it was stopped is
@@ -748,8 +747,7 @@ TEST(readable)
 	complete(7, 60, 1);
 	/* The next pass over the CQ: another owner. */
 	complete(0, 60, 2);
-	assert_int_equal(rd_verbs_readable(&cq, 1, &compressed), 1);
-	assert_int_equal(rd_verbs_readable(&cq, 4, &compressed), 2);
+	same(rd_verbs_readable(&cq, 1, &compressed), 1, rd_verbs_readable(&cq, 4, &compressed), 2);
 	shared.cq_record[0] = htobe32(8);
 	assert_int_equal(rd_verbs_readable(&cq, 4, &compressed), 0);
 	shared.cqe[0].op_own |= MLX5_CQE_OWNER_MASK;
@@ -996,7 +994,7 @@ TEST(addresses)
 	link_changes(7);
 	verbs_addresses_service(&port);
 	assert_int_not_equal(port.addresses.generation, queue.addresses);
-	verbs_addresses_take(&queue);
+	assert_int_equal(receive(&failure), 0);
 	/* Frames on their way have the former one. */
 	assert_true(is_local(now) && is_local(former));
 	/* The same again is no change. */

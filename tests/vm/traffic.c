@@ -5,13 +5,7 @@
  */
 #include "traffic.h"
 #include <arpa/inet.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define MULTICAST  0xffffff
 #define RECV_WR_ID (UINT64_C(1) << 63)

@@ -2,9 +2,14 @@
 /* Shared by the files of the program traffic. */
 #pragma once
 
+#include <errno.h>
 #include <infiniband/verbs.h>
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define QPS_MAX	  128
 #define MEMORY	  (1u << 20)

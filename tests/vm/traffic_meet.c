@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How the two ends of the program traffic meet: by files in a directory that both see. */
 #include "traffic.h"
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #define WAIT_MS 60000
 

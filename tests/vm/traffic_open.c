@@ -2,10 +2,7 @@
 /* Opens and connects what the program traffic needs: device, memory, QPs. */
 #include "traffic.h"
 #include <arpa/inet.h>
-#include <errno.h>
 #include <net/if.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #define CQ_DEPTH 8192

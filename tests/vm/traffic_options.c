@@ -2,10 +2,6 @@
 /* The arguments of the program traffic. */
 #include "traffic.h"
 #include <argp.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const struct kind kinds[] = {
 	{"send", IBV_WR_SEND},
