@@ -25,6 +25,7 @@ enum rd_redact_kind {
 	RD_REDACT_SERIAL,
 	RD_REDACT_NODE, /* descriptions of InfiniBand nodes */
 	RD_REDACT_PATH,
+	RD_REDACT_SECRET, /* passwords, tokens */
 	RD_REDACT_KINDS
 };
 

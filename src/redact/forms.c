@@ -163,13 +163,14 @@ static bool fours(
 	return true;
 }
 
-/* Any identifier of 16 or 32 bytes; it has no structure to keep. */
+/* Any identifier of 6, 16 or 32 bytes. The first 6 of a container's name it alone. */
 static void opaque(
 	struct rd_redact *r, enum rd_redact_kind kind, const char *text, size_t n, struct form *f)
 {
 	uint8_t old[32] = {0}, b[32];
 	char digits[65] = "";
 	size_t k = 0;
+	uint64_t id;
 
 	for (size_t i = 0; i < n && k < 64; i++)
 		if (is_digit(text[i]))
@@ -178,6 +179,8 @@ static void opaque(
 	memcpy(b, old, sizeof(b));
 	for (size_t i = 0; r->replacing && i < k / 2; i += 8)
 		rd_put_be64(b + i, rd_hash2(rd_be64(old) ^ i, rd_be64(old + 8)));
+	id = part_replace(r, SPACE_ID, rd_be64(old) >> 16) << 16;
+	rd_put_be64(b, id | rd_be16(b + 6));
 	put_same(f, text, n, b);
 	f->to[n] = '\0';
 	record_text(r, kind, text, n, f->to);
@@ -271,13 +274,16 @@ static bool bare(const struct place *p, size_t at, size_t n, enum prefix prefix,
 {
 	const char *text = p->text + at;
 	bool hex = prefix == PREFIX_HEX, letter = hex || has_letter(text, n);
-	uint8_t b[16];
+	uint8_t b[16] = {0};
 
 	if (n % 2 == 0 && n <= 32)
 		get_bytes(b, text, n / 2);
 	if (n == 16 || n == 18) { /* a switch id may have another byte */
 		if (!long_guid(p, b, hex, letter))
 			return false;
+	} else if (n == 12 && part_was_seen(p->r, SPACE_ID, rd_be64(b) >> 16)) {
+		opaque(p->r, RD_REDACT_ID, text, n, f);
+		return true;
 	} else if (n == 12 && !(hex && p->line & LINE_GUID && !mac_was_seen(p->r, b))) {
 		if (!(p->line & LINE_MAC && letter && !hex) && prefix != PREFIX_NETDEV &&
 			!mac_was_seen(p->r, b))
@@ -290,8 +296,9 @@ static bool bare(const struct place *p, size_t at, size_t n, enum prefix prefix,
 		return hex && short_guid(p, text, n, f);
 	} else if (n == 32 && (hex || guid_was_seen(p->r, b + 8))) {
 		rd_redact_ipv6(p->r, b);
-	} else if ((n == 32 || n == 64) && prefix == PREFIX_NONE && letter) {
-		opaque(p->r, RD_REDACT_ID, text, n, f);
+	} else if ((n == 32 || n == 33 || n == 64) && prefix == PREFIX_NONE && letter) {
+		f->at += n == 33; /* of a disk: a kind, 16 bytes */
+		opaque(p->r, RD_REDACT_ID, p->text + f->at, n & ~(size_t)1, f);
 		return true;
 	} else {
 		return false;

@@ -29,7 +29,7 @@ struct field {
 
 /* `length`: of the attribute's data. Data after it, and attributes without a row, are zeroed. */
 struct attribute {
-	uint8_t class;
+	uint8_t class, more; /* attributes that follow, of the same form */
 	uint16_t id, length;
 	struct field field[8];
 };
@@ -40,57 +40,49 @@ struct attribute {
  * everywhere.
  */
 static const struct attribute attributes[] = {
-	{RD_MAD_SMP, 0x0002, 64, {{ZERO, 10, 54}, {GID, 64, 1}}},
-	{RD_MAD_SMP, 0x0010, 64, {{TEXT, 0, 64}}},
-	{RD_MAD_SMP, 0x0011, 40, {{GUID, 4, 3}}},
-	{RD_MAD_SMP, 0x0012, 64, {{END, 0, 0}}},
-	{RD_MAD_SMP, 0x0014, 64, {{GUID, 0, 8}}},
-	{RD_MAD_SMP, 0x0015, 64, {{ZERO, 0, 8}, {PREFIX, 8, 1}}},
-	{RD_MAD_SMP, 0x0016, 64, {{END, 0, 0}}},
-	{RD_MAD_SMP, 0x0017, 64, {{END, 0, 0}}},
-	{RD_MAD_SMP, 0x0018, 64, {{END, 0, 0}}},
-	{RD_MAD_SMP, 0x0019, 64, {{END, 0, 0}}},
-	{RD_MAD_SMP, 0x001a, 64, {{END, 0, 0}}},
-	{RD_MAD_SMP, 0x001b, 64, {{END, 0, 0}}},
-	{RD_MAD_SMP, 0x0020, 64, {{GUID, 0, 1}, {ZERO, 8, 8}}},
-	{RD_MAD_SA, 0x0001, 72, {{GID, 8, 1}, {ZERO, 36, 4}, {GID, 40, 1}, {ZERO, 68, 4}}},
-	{RD_MAD_SA, 0x0002, 80, {{ZERO, 10, 54}, {GID, 64, 1}}},
-	{RD_MAD_SA, 0x0003, 36, {{GID, 0, 1}}},
-	{RD_MAD_SA, 0x0011, 112, {{GUID, 8, 3}, {TEXT, 44, 64}}},
-	{RD_MAD_SA, 0x0012, 72, {{ZERO, 4, 8}, {PREFIX, 12, 1}}},
-	{RD_MAD_SA, 0x0018, 28, {{GUID, 4, 1}, {ZERO, 12, 8}}},
-	{RD_MAD_SA, 0x0020, 8, {{END, 0, 0}}},
-	{RD_MAD_SA, 0x0030, 72, {{GUID, 8, 8}}},
-	{RD_MAD_SA, 0x0031, 176, {{GID, 8, 1}, {ZERO, 32, 144}}},
-	{RD_MAD_SA, 0x0035, 64, {{GID, 8, 2}}},
-	{RD_MAD_SA, 0x0038, 56, {{GID, 0, 2}}},
-	{CLASS_PMA, 0x0001, 72, {{GID, 8, 1}, {ZERO, 36, 4}, {GID, 40, 1}, {ZERO, 68, 4}}},
-	{CLASS_PMA, 0x0010, 192, {{END, 0, 0}}},
-	{CLASS_PMA, 0x0011, 192, {{END, 0, 0}}},
-	{CLASS_PMA, 0x0012, 192, {{END, 0, 0}}},
-	{CLASS_PMA, 0x0015, 192, {{END, 0, 0}}},
-	{CLASS_PMA, 0x0016, 192, {{END, 0, 0}}},
-	{CLASS_PMA, 0x001d, 192, {{END, 0, 0}}},
-	{CLASS_PMA, 0x001e, 192, {{END, 0, 0}}},
+	{RD_MAD_SMP, 0, 0x0002, 64, {{ZERO, 10, 54}, {GID, 64, 1}}},
+	{RD_MAD_SMP, 0, 0x0010, 64, {{TEXT, 0, 64}}},
+	{RD_MAD_SMP, 0, 0x0011, 40, {{GUID, 4, 3}}},
+	{RD_MAD_SMP, 0, 0x0012, 64, {{END, 0, 0}}},
+	{RD_MAD_SMP, 0, 0x0014, 64, {{GUID, 0, 8}}},
+	{RD_MAD_SMP, 0, 0x0015, 64, {{ZERO, 0, 8}, {PREFIX, 8, 1}}},
+	{RD_MAD_SMP, 5, 0x0016, 64, {{END, 0, 0}}},
+	{RD_MAD_SMP, 0, 0x0020, 64, {{GUID, 0, 1}, {ZERO, 8, 8}}},
+	{RD_MAD_SA, 0, 0x0001, 72, {{GID, 8, 1}, {ZERO, 36, 4}, {GID, 40, 1}, {ZERO, 68, 4}}},
+	{RD_MAD_SA, 0, 0x0002, 80, {{ZERO, 10, 54}, {GID, 64, 1}}},
+	{RD_MAD_SA, 0, 0x0003, 36, {{GID, 0, 1}}},
+	{RD_MAD_SA, 0, 0x0011, 112, {{GUID, 8, 3}, {TEXT, 44, 64}}},
+	{RD_MAD_SA, 0, 0x0012, 72, {{ZERO, 4, 8}, {PREFIX, 12, 1}}},
+	{RD_MAD_SA, 0, 0x0018, 28, {{GUID, 4, 1}, {ZERO, 12, 8}}},
+	{RD_MAD_SA, 0, 0x0020, 8, {{END, 0, 0}}},
+	{RD_MAD_SA, 0, 0x0030, 72, {{GUID, 8, 8}}},
+	{RD_MAD_SA, 0, 0x0031, 176, {{GID, 8, 1}, {ZERO, 32, 144}}},
+	{RD_MAD_SA, 0, 0x0035, 64, {{GID, 8, 2}}},
+	{RD_MAD_SA, 0, 0x0038, 56, {{GID, 0, 2}}},
+	{CLASS_PMA, 0, 0x0001, 72, {{GID, 8, 1}, {ZERO, 36, 4}, {GID, 40, 1}, {ZERO, 68, 4}}},
+	{CLASS_PMA, 2, 0x0010, 192, {{END, 0, 0}}},
+	{CLASS_PMA, 1, 0x0015, 192, {{END, 0, 0}}},
+	{CLASS_PMA, 1, 0x001d, 192, {{END, 0, 0}}},
 	/* The alternate path of REQ has GIDs from byte 100 on, followed by private data. */
-	{RD_MAD_CM, RD_CM_REQ, 232, {{GUID, 16, 1}, {GID, 56, 2}, {GID, 100, 2}, {IP, 140, 92}}},
-	{RD_MAD_CM, RD_CM_MRA, 232, {{ZERO, 10, 222}}},
-	{RD_MAD_CM, RD_CM_REJ, 232, {{ZERO, 12, 220}}},
-	{RD_MAD_CM, RD_CM_REP, 232, {{GUID, 28, 1}, {ZERO, 36, 196}}},
-	{RD_MAD_CM, RD_CM_RTU, 232, {{ZERO, 8, 224}}},
-	{RD_MAD_CM, RD_CM_DREQ, 232, {{ZERO, 12, 220}}},
-	{RD_MAD_CM, RD_CM_DREP, 232, {{ZERO, 8, 224}}},
-	{RD_MAD_CM, RD_CM_SIDR_REQ, 232, {{IP, 16, 216}}},
-	{RD_MAD_CM, RD_CM_SIDR_REP, 232, {{ZERO, 24, 208}}},
-	{RD_MAD_CM, RD_CM_LAP, 232, {{GID, 24, 2}, {ZERO, 64, 168}}},
-	{RD_MAD_CM, RD_CM_APR, 232, {{ZERO, 12, 220}}},
+	{RD_MAD_CM, 0, RD_CM_REQ, 232, {{GUID, 16, 1}, {GID, 56, 2}, {GID, 100, 2}, {IP, 140, 92}}},
+	{RD_MAD_CM, 0, RD_CM_MRA, 232, {{ZERO, 10, 222}}},
+	{RD_MAD_CM, 0, RD_CM_REJ, 232, {{ZERO, 12, 220}}},
+	{RD_MAD_CM, 0, RD_CM_REP, 232, {{GUID, 28, 1}, {ZERO, 36, 196}}},
+	{RD_MAD_CM, 0, RD_CM_RTU, 232, {{ZERO, 8, 224}}},
+	{RD_MAD_CM, 0, RD_CM_DREQ, 232, {{ZERO, 12, 220}}},
+	{RD_MAD_CM, 0, RD_CM_DREP, 232, {{ZERO, 8, 224}}},
+	{RD_MAD_CM, 0, RD_CM_SIDR_REQ, 232, {{IP, 16, 216}}},
+	{RD_MAD_CM, 0, RD_CM_SIDR_REP, 232, {{ZERO, 24, 208}}},
+	{RD_MAD_CM, 0, RD_CM_LAP, 232, {{GID, 24, 2}, {ZERO, 64, 168}}},
+	{RD_MAD_CM, 0, RD_CM_APR, 232, {{ZERO, 12, 220}}},
 };
 
 static const struct attribute *attribute_find(unsigned int class, unsigned int id)
 {
 	if (class == RD_MAD_SMP_DIRECTED)
 		class = RD_MAD_SMP;
-	return RD_FIND(row, attributes, RD_COUNT(attributes), row->class == class && row->id == id);
+	return RD_FIND(row, attributes, RD_COUNT(attributes),
+		row->class == class && id - row->id <= row->more);
 }
 
 /* --- fields ----------------------------------------------------------------------------------- */

@@ -96,6 +96,8 @@ static struct range range_of(enum space space, uint64_t value)
 	case SPACE_HIGH40: /* neither small nor near all ones: such numbers are not taken for GUIDs
 			      in text */
 		return (struct range){40, UINT64_C(0x0100000000), UINT64_C(0xfeffffffff)};
+	case SPACE_ID:
+		return (struct range){48, 1, UINT64_C(0xffffffffffff)};
 	default:
 		return (struct range){16, 1, 0xffff};
 	}
@@ -245,10 +247,7 @@ void record_text(
 
 static json_t *json_entry(const struct entry *e)
 {
-	static const char *const kinds[RD_REDACT_KINDS] = {"mac", "guid", "ipv4", "ipv6", "uuid",
-		"id", "host", "user", "serial", "node", "path"};
-
-	return json_pack("{s:s, s:o, s:o}", "kind", kinds[e->kind], "original",
+	return json_pack("{s:s, s:o, s:o}", "kind", kind_names[e->kind], "original",
 		rd_json_string(e->from), "replacement", rd_json_string(e->to));
 }
 
@@ -266,7 +265,11 @@ json_t *rd_redact_map(const struct rd_redact *r)
 
 struct rd_redact *rd_redact_new(void)
 {
-	return calloc(1, sizeof(struct rd_redact));
+	struct rd_redact *r = calloc(1, sizeof(*r));
+
+	if (r)
+		labels_index(r);
+	return r;
 }
 
 void rd_redact_free(struct rd_redact *r)

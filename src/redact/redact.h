@@ -20,6 +20,7 @@ enum space {
 	SPACE_OUI,
 	SPACE_LOW24,  /* the lower 24 bits of MAC addresses, GUIDs and interface identifiers */
 	SPACE_HIGH40, /* the upper bits of GUIDs and interface identifiers without a MAC address */
+	SPACE_ID,     /* the first 48 bits of other identifiers */
 	SPACES
 };
 
@@ -43,6 +44,15 @@ struct name {
 
 #define NAME_BUCKETS 4096
 
+/* A pattern of text, see labels.c. */
+struct label {
+	enum rd_redact_kind kind;
+	const char *pattern;
+	const struct label *next; /* with the same first character */
+};
+
+#define LABELS_MAX 160
+
 /* A replaced original, as text. */
 struct entry {
 	enum rd_redact_kind kind;
@@ -54,6 +64,8 @@ struct rd_redact {
 	struct table originals, replaced, used;
 	struct table recorded; /* hashes of entries */
 	struct name *names[NAME_BUCKETS];
+	struct label label[LABELS_MAX];
+	const struct label *labels[256];
 	struct entry *entry;
 	size_t n_entries;
 };
@@ -82,6 +94,8 @@ bool guid_was_seen(const struct rd_redact *r, const uint8_t guid[8]);
 
 /* --- names.c --- */
 
+extern const char *const kind_names[RD_REDACT_KINDS];
+
 /*
  * The longest name at `text`, which has `left` bytes; `before` is the preceding byte. NULL: none.
  */
@@ -94,21 +108,27 @@ char *name_replacement(struct rd_redact *r, enum rd_redact_kind kind, const char
 /* A host's name that ends with a known domain: its bytes, 0: none. *run: all that may be of it. */
 size_t host_at(const struct rd_redact *r, const char *text, size_t left, size_t *run);
 /* An e-mail address likewise; *run is what may be before its "@". */
-size_t mail_at(const char *text, size_t left, size_t *run);
+size_t mail_at(const struct rd_redact *r, const char *text, size_t left, size_t *run);
 void names_free(struct rd_redact *r);
 
 /* --- labels.c --- */
 
-/* A name that is labelled in text: "Serial number: X", "/home/X". */
-struct label_name {
-	size_t at, n;
+/* Names that the words around them label, in text. */
+struct labels {
+	const char *text;
+	size_t n;
+	bool data;    /* a backslash ends a name */
+	bool foreign; /* text of captures */
+	bool marked;  /* ":" or the like was before the name */
 	enum rd_redact_kind kind;
-	bool foreign; /* a name only in text of captures */
+	struct label_name {
+		size_t at, n; /* n 0: no name after all */
+	} name[2];
+	size_t n_names;
 };
-/*
- * Whether a label is at `at`, and what it names (n 0: nothing). `data`: a backslash ends a name.
- */
-bool label_find(const char *text, size_t at, size_t n, bool data, struct label_name *name);
+void labels_index(struct rd_redact *r);
+/* Whether a label begins at `at`, and what it names. */
+bool label_find(const struct rd_redact *r, struct labels *l, size_t at);
 /* All of them. First pass. */
 void labels_collect(struct rd_redact *r, const char *text, size_t n, bool data);
 

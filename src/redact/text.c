@@ -112,8 +112,15 @@ struct scan {
 	bool key; /* the string that ends at string_end is a key */
 	size_t string_end;
 	size_t mail_end, host_end; /* what was looked at */
-	struct label_name label;   /* TEXT_FOREIGN: what the last label names */
+	struct labels labels;
+	size_t label_end; /* of what the last label names */
 };
+
+/* In a path or a key, words are no names. */
+static bool is_fixed(const struct scan *s, size_t at)
+{
+	return s->kind == TEXT_PATH || (s->key && at < s->string_end);
+}
 
 static bool form_is_at(struct scan *s, size_t at)
 {
@@ -129,7 +136,7 @@ static const struct name *name_is_at(struct scan *s, size_t at)
 	const struct place *p = &s->place;
 	unsigned char before = at > p->begin ? (unsigned char)p->text[at - 1] : 0;
 
-	if (s->kind == TEXT_PATH || (s->key && at < s->string_end))
+	if (is_fixed(s, at))
 		return NULL;
 	return name_at(p->r, p->text + at, p->n - at, before);
 }
@@ -173,10 +180,10 @@ static size_t word_at(struct scan *s, size_t at, enum rd_redact_kind *kind)
 	const char *text = p->text + at;
 	size_t n = 0, run, first;
 
-	if (s->kind == TEXT_PATH || (s->key && at < s->string_end))
+	if (is_fixed(s, at))
 		return 0;
 	if (at >= s->mail_end) {
-		n = mail_at(text, p->n - at, &run);
+		n = mail_at(p->r, text, p->n - at, &run);
 		s->mail_end = at + run;
 	}
 	if (n)
@@ -191,32 +198,33 @@ static size_t word_at(struct scan *s, size_t at, enum rd_redact_kind *kind)
 	return n;
 }
 
+/* The bytes of the name that a label names here; 0: none. */
+static size_t labelled_at(const struct scan *s, size_t at)
+{
+	for (size_t i = 0; i < s->labels.n_names && !is_fixed(s, at); i++)
+		if (s->labels.name[i].at == at)
+			return s->labels.name[i].n;
+	return 0;
+}
+
 /* Returns the bytes of text that are done. */
 static size_t replace_at(struct scan *s, size_t at)
 {
 	const struct place *p = &s->place;
 	const struct name *name = name_is_at(s, at);
-	bool replacing = p->r->replacing;
 	enum rd_redact_kind kind = RD_REDACT_HOST;
-	size_t n, word = word_at(s, at, &kind);
+	size_t n = name ? name->n : 0, label = labelled_at(s, at), word = word_at(s, at, &kind);
 
-	if (s->kind == TEXT_FOREIGN && replacing && at >= s->label.at + s->label.n)
-		label_find(p->text, at, p->n, s->data, &s->label);
-	if (word > (name		       ? name->n
-			   : at == s->label.at ? s->label.n
-					       : 0) &&
-		put_name(s, at, word, kind, true)) {
+	if (word > n && word > label && put_name(s, at, word, kind, true)) {
 		n = word;
-	} else if (form_is_at(s, at) && (!name || s->form.n >= name->n)) {
+	} else if (form_is_at(s, at) && s->form.n >= n && s->form.n >= label) {
 		fwrite_unlocked(s->form.to, 1, s->form.to_n, s->out);
 		n = s->form.n;
-	} else if (at == s->label.at && put_name(s, at, s->label.n, s->label.kind, false)) {
-		/* Only there, and not in the map: a name that a label in a capture names. */
-		n = s->label.n;
-	} else if (name && replacing) {
-		record_text(p->r, name->kind, name->text, name->n, name->to);
+	} else if (label > n && put_name(s, at, label, s->labels.kind, false)) {
+		n = label; /* only there, and not in the map */
+	} else if (name && p->r->replacing) {
+		record_text(p->r, name->kind, name->text, n, name->to);
 		fwrite_unlocked(name->to, 1, strlen(name->to), s->out);
-		n = name->n;
 	} else {
 		putc_unlocked(p->text[at], s->out);
 		return 1;
@@ -225,11 +233,15 @@ static size_t replace_at(struct scan *s, size_t at)
 	return n;
 }
 
-/* What the line, and the string of JSON, say about what is in them. */
+/* What the line, the string of JSON, and a label say about what is in them. */
 static void look_ahead(struct scan *s, size_t at)
 {
 	struct place *p = &s->place;
+	struct labels *l = &s->labels;
 
+	if (p->r->replacing && s->kind != TEXT_PATH && at >= s->label_end &&
+		label_find(p->r, l, at))
+		s->label_end = l->name[l->n_names - 1].at + l->name[l->n_names - 1].n;
 	if (!at || p->text[at - 1] == '\n')
 		s->is_long = part_of(p->text + at, p->n - at, false) > LINE_LONG;
 	if (begins_part(p->text, at, s->is_long))
@@ -251,6 +263,8 @@ static char *text_redact(
 		.data = is_data(text, n)};
 	bool failed = !s.out;
 
+	s.labels = (struct labels){
+		.text = text, .n = n, .data = s.data, .foreign = kind == TEXT_FOREIGN};
 	if (!r->replacing && kind == TEXT_OWN)
 		labels_collect(r, text, n, s.data);
 	for (size_t at = 0; at < n && !failed; failed = ferror(s.out)) {

@@ -61,10 +61,10 @@ python3 -c 'import struct, sys
 block = lambda kind, b: struct.pack("<II", kind, 12 + len(b)) + b + struct.pack("<I", 12 + len(b))
 text = b"hostname: ports, hostname: mlx5_0 hostname: sys user=devices at /home/carol7/"
 sys.stdout.buffer.write(block(0x0a0d0d0a, struct.pack("<IHHqHH", 0x1a2b3c4d, 1, 0, -1, 1, len(text)) + text + bytes(4 + -len(text) % 4)) +
-	block(1, struct.pack("<HHI", 1, 0, 0)) + block(6, struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60)))' >alice17/zephyr-works/words.pcapng
+	block(1, struct.pack("<HHI", 1, 0, 0)) + block(6, struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60)))' >alice17/zephyr-works/words_node5.acme.com.pcapng
 export RDMADUMP tmp
 model --gen count=100000000,size=60-1400 --rate 5000 -- "$RDMADUMP" bundle --redact -w b.tar.zst --timeout 600 --json --capture 1 \
-	--file "$tmp/desk/alice17/172.29.3.4.pcap" --file alice17/other.pcap --file alice17/private.pcap --file alice17/zephyr-works/words.pcapng mlx5_0 >"$tmp/json" 2>"$tmp/err"
+	--file "$tmp/desk/alice17/172.29.3.4.pcap" --file alice17/other.pcap --file alice17/private.pcap --file alice17/zephyr-works/words_node5.acme.com.pcapng mlx5_0 >"$tmp/json" 2>"$tmp/err"
 is "a redacted bundle: exit status" $? 0
 is "bundle and map, both private" "$(stat -c '%n %a' b.tar.zst* | tr '\n' ' ')" "b.tar.zst 600 b.tar.zst.map 600 "
 has "the log says where the map is" "$tmp/err" 'b.tar.zst.map .*keep it'
@@ -76,14 +76,14 @@ for kind in mac guid ipv4 ipv6 host user serial path; do
 	ok "the map has a $kind"
 done
 holds "no original is in any member, or its name" python3 "$here/redacted.py" search b.tar.zst.map "$b"
-for secret in alice17 zephyr-works 172.29.3.4 MT2116X09341 0c42a1 12345678 lab.example "$(cat /proc/sys/kernel/random/boot_id)"; do
+for secret in alice17 zephyr-works 172.29.3.4 MT2116X09341 acme.com 0c42a1 12345678 lab.example "$(cat /proc/sys/kernel/random/boot_id)"; do
 	grep -rqi -- "$secret" "$b"
 	is "no '$secret'" $? 1
 done
 # A short one is in binary files by chance.
 grep -rqiI "\<$host\>" "$b"
 is "no host name" $? 1
-find "$b" -printf "%P\n" | grep -E "alice17|\<$host\>" >"$tmp/log"
+find "$b" -printf "%P\n" | grep -E "alice17|node5|acme|\<$host\>" >"$tmp/log"
 is "no names of files with them" "$(cat "$tmp/log")" ""
 is "sizes of what is in it" "$(jq '[.members[].size | numbers] | add' "$b/manifest.json")" \
 	"$(find "$b" -type f ! -name manifest.json -printf '%s\n' | awk '{n += $1} END {print n}')"
@@ -103,7 +103,7 @@ is "a label in a capture names nothing elsewhere: device and port" \
 	"$("$RDMADUMP" list --json --sysroot "$b/sysroot" 2>"$tmp/log" | jq -r '.devices[] | "\(.name) \(.ports | length)"')" "mlx5_0 1"
 is "... keys" "$(jq -r '.devices[0] | has("ports")' "$b/rdmadump/list.json")" true
 is "... paths" "$(ls "$b/sysroot/sys/class/infiniband/mlx5_0/ports")" 1
-grep -a -E 'hostname: (ports|mlx5_0|sys)|carol7' "$b"/captures/*words.pcapng >"$tmp/log"
+grep -a -E 'hostname: (ports|mlx5_0|sys)|carol7' "$b"/captures/*words_*.pcapng >"$tmp/log"
 is "... and is replaced where it is" $? 1
 "$RDMADUMP" bundle --redact -w - >"$tmp/log" 2>&1
 is "-w - without --redact-map: refused" $? 1

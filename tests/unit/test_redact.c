@@ -101,7 +101,8 @@ TEST(forms)
 		"0000:3b:00.0 15b3:1017 16.35.2000 MT_0000000012 0x1017",
 		"version 1.3.30.0, firmware_version: 1.68.0.2, but <1.3.31.7> and server "
 		"<10.3.30.0>",
-		"mail <jdoe@acme.co.uk>, <x_y+z@a.example>. getty@tty1.service a@b.7 a@b @c.de "
+		"mail <jdoe@acme.co.uk>, <x_y+z@a.example>.pcap. getty@tty1.service a@b.7 a@b "
+		"@c.ef "
 		"d@.ef root@node a@b.c",
 		"{\"by\": \"\\n<jdoe@acme.com>\\n\", \"jdoe@acme.example\": 1}",
 	};
@@ -148,7 +149,7 @@ TEST(labels)
 		"the serial number is not available",
 		"serial number: a12 is too short for one",
 		"exe=/home/<alice>/bin/train, owner <alice>, <alice>_job, alicia",
-		"USER=<bob7> ran; hostname: <node17.rack3>\n see <node17.rack3>.example",
+		"USER=<bob7> ran; hostname: <node17.rack3>\n see <node17.rack3.example>",
 		"serial number: None serial number: 0",
 		"sn=<MT2116X09341> SN: <MT2116X09342> [SN] <MT2116X09343> S/N <PHYF1234>",
 		"psn: 12345 PSN=0x123456 sn: 12 SN is 12345",
@@ -163,11 +164,84 @@ TEST(labels)
 		"<node17.rack3>",
 		"modalias x\n    alias <uplink, leaf 7>\n    altname enp59s0",
 		"http://x/?token=<s3cr3t>&a=1 password=<hunter2>",
+		/* sshd, su, sudo, cron, logind */
+		"publickey for <bwayne> from <10.1.2.3> port 5 ssh2: RSA SHA256:"
+		"<uN3vNmb0cXgZ4mJm3YkT0pT0b1nq0p8sVh3xkq2Wv1c>\n<bwayne>_job\n"
+		"password for root from <10.1.2.3> port 1 ssh2; reply for MAD from mlx5_0 port 1",
+		"invalid user <ckent> from <10.1.2.3> port 1\nInvalid user <llane> from, invalid "
+		"user  from x",
+		"by authenticating user <ckent> <10.1.2.3> port 9\nUser <llane> from <10.1.2.3> "
+		"not allowed",
+		"session opened for user <ckent>(uid=1000) by <llane>(uid=0)\nsession closed for "
+		"user <bwayne>",
+		"New session 12 of user <ckent>.\nUser Slice of UID 1000. Slice: User Slice of "
+		"<llane>.",
+		"su: (to <bwayne>) <ckent> on pts/1\nSuccessful su for root by <llane>",
+		"sudo:   <ckent> : TTY=pts/0 ; USER=root\nsudo: <llane> : 3 incorrect password "
+		"attempts",
+		"logname=<ckent> uid=1000 ruser= rhost=<desk17.x>  "
+		"user=<llane>\nUserId=<bwayne>(1000)",
+		"(<ckent>) CMD (x)\n(<llane>) LIST (<llane>)\nLOGIN ON tty1 BY "
+		"<bwayne>\nproctitle=<2F62696E2F61>",
+		"session opened for user root(uid=0) by root(uid=0); for user space, by user "
+		"request",
+		/* servers */
+		"CIFS: Attempting to mount \\\\<filer01>\\<proj-x>\nVFS: \\\\<filer02> Send error, "
+		"//<filer03>/<q7>",
+		"http://<bob9>:<pw1234>@<proxy1>:3128/ https://<wiki>/x http://www.kernel.org/doc "
+		"a//b/c",
+		"LNet: peer <mds01>@o2ib0 <10.1.2.3>@tcp1 <acmefs>-OST0000-osc\nmount "
+		"<mds02>@o2ib:/<xfs7> /l",
+		"mount -t nfs <filer01>:/vol\nlockd: server <filer02> OK, nfs: server not "
+		"found\nPATH=a:/usr/bin:/sbin",
+		"ip=<10.0.0.5>::<10.0.0.1>:255.255.255.0:<node17>:eth0:off nfsroot=<10.0.0.9>:/srv",
+		"Linux version 5.15.0-91-generic (<jdoe>@<buildbox>) (gcc 11.4.0) #101-Ubuntu SMP",
+		"option domain_name '<acme.x>'; hostname changed from \"<node17>\" to "
+		"\"<node18>\"",
+		"<db3.acme.com>, <gw.corp.acme.local>. <node17.acme.com>.pcap and <eth0.x.org> "
+		"eth0 up, docs.nvidia.com",
+		/* switches, clusters, containers */
+		"SysName:  <leaf-7.pod3>\nSysDescr: Linux 5.3.0\nSystem Name "
+		"TLV\n\t<leaf-8>\nPortDescr: <to x p1>\nTTL: 9",
+		"PortDescr: swp17\nPort Description TLV\n\t<to x node17>\nChassisID: local "
+		"<leaf-9>\nChassisID: mac <0c:42:a1:b3:12:34>",
+		"\"MF0;<sw-rack12>:MQM8700/U1\" node=\"<worker-3>\" pod=\"<acme/trainer-0>\" "
+		"NodeList=<node[01-10>]",
+		"docker/<3f4e5d6c7b8a1122334455667788990011223344556677889900aabbccddeeff> "
+		"<3f4e5d6c7b8a>, container <0123456789ab>",
+		"<3600a098038303053453f463045727a6f> dm-2; hash 0123456789ab, container id 5, "
+		"id=123456789012",
+		/* certificates, serial numbers, secrets */
+		"subject=CN = <node17>, O = <Acme Corp>, C = DE\n/C=US/ST=<Bavaria>/O=<Acme "
+		"Inc>/emailAddress=<p@acme.com>",
+		"X.509 cert '<Acme Signing>: 14df'\nX.509 cert 'Canonical Ltd. Live Patch Signing: "
+		"14df'; O=2 DC=1",
+		"Vendor SN   <MT2116VS01234>\nnvme0: SN <S4XXNX0R123456>\nBoard Serial: "
+		"<PHX1234567>, Part serial <PHX7654321>",
+		"SN: 16.35.2000, SN 0x1234567890, SN 12345678, serial8250: ttyS0 at 0x3f8\nSerial: "
+		"8250/16550 driver",
+		"PSID: MT_0000000223, fw 22.36.1010, syndrome (0x8f1c2d3e), lqpn 0x19, "
+		"0000:3b:00.0 12:25:21",
+		"psk=<topsecret> api_key=<abc> Bearer: x\nAuthorization: Bearer <eyJhbGci.abc>",
 		"node_desc: <rack3 node17>\nNode Description:..<rack4, node18>\n <rack3 node17>",
 	};
 
 	for (size_t i = 0; i < ARRAY(rows); i++)
 		check_text(rows[i]);
+}
+
+/* What may be any word is replaced where it is labelled, and is a word elsewhere. */
+TEST(secrets)
+{
+	struct rd_redact *r = rd_redact_new();
+	char *to = both(r, "token=link password=up user=ab: link up ab {\"token\": 5}");
+
+	for (char *c = to; (c = strchr(c, '-')); c++)
+		memmove(c, c + 9, strlen(c + 9) + 1);
+	assert_string_equal(
+		to, "token=secret password=secret user=user: link up ab {\"token\": 5}");
+	free(to);
+	rd_redact_free(r);
 }
 
 /* In a capture a name is replaced where its label is; the blanks behind it are none of it. */
@@ -230,7 +304,7 @@ TEST(domain)
 	for (char *c = to; (c = strchr(c, '-')); c++)
 		if (c[1] != 'h')
 			memmove(c + 1, c + 9, strlen(c + 9) + 1);
-	assert_string_equal(to, "host-:/x, host-. host-! nfs30 db; host-.host-s /r-host- host- ib0 "
+	assert_string_equal(to, "host-:/x, host-. host-! nfs30 db; host-s /r-host- host- ib0 "
 				"host- d.host- d.user-");
 	free(to);
 	rd_redact_free(r);

@@ -418,7 +418,7 @@ static void make_other(char *text, size_t size, uint32_t kind)
 		snprintf(text, size, "%04x:%02x:%02x.%u", draw(2), draw(256), n[0], n[1] % 8);
 		break;
 	case 4:
-		snprintf(text, size, "%x%08x%08x%08x%08x", 1 + draw(15), draw(1 << 24),
+		snprintf(text, size, "%x%08x%08x%08x%08x", 16 + draw(15), draw(1 << 24),
 			draw(1 << 24), draw(1 << 24), draw(1 << 24));
 		break;
 	case 5:
@@ -497,7 +497,7 @@ TEST(netfilter)
 TEST(dashes)
 {
 	static const char text[] =
-		"10.1.2.3 ip-10-1-2-3.internal 10-1-2-3-2.pcap node:10-1-2-3 10-1-2-4 1-10-1-2-3x";
+		"10.1.2.3 ip-10-1-2-3.rack 10-1-2-3-2.pcap node:10-1-2-3 10-1-2-4 1-10-1-2-3x";
 	struct address to = {{10, 1, 2, 3}, 4};
 	struct rd_redact *r = rd_redact_new();
 	char dots[INET_ADDRSTRLEN], dashes[INET_ADDRSTRLEN], wanted[200], *out;
@@ -508,7 +508,7 @@ TEST(dashes)
 	redact(r, &to);
 	inet_ntop(AF_INET, to.b, dots, sizeof(dots));
 	snprintf(dashes, sizeof(dashes), "%u-%u-%u-%u", to.b[0], to.b[1], to.b[2], to.b[3]);
-	snprintf(wanted, sizeof(wanted), "%s ip-%s.internal %s-2.pcap node:%s 10-1-2-4 1-10-1-2-3x",
+	snprintf(wanted, sizeof(wanted), "%s ip-%s.rack %s-2.pcap node:%s 10-1-2-4 1-10-1-2-3x",
 		dots, dashes, dashes, dashes);
 	assert_string_equal(out, wanted);
 	free(out);
