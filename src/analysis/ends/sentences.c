@@ -306,16 +306,7 @@ static void put_also(FILE *out, struct judging *j, const struct culprit *x)
 static bool put_row(struct judging *j, const struct culprit *x, enum rd_row row)
 {
 	static void (*const put[RD_ROWS])(
-		FILE * out, struct judging * j, const struct culprit *x) = {
-		[RD_ROW_WHAT] = put_what,
-		[RD_ROW_WHERE] = put_where,
-		[RD_ROW_WHO] = put_whom,
-		[RD_ROW_MUCH] = put_how_much,
-		[RD_ROW_WHEN] = put_when,
-		[RD_ROW_SURE] = put_sure,
-		[RD_ROW_NEXT] = put_next,
-		[RD_ROW_ALSO] = put_also,
-	};
+		FILE * out, struct judging * j, const struct culprit *x) = {ROW_WRITERS};
 	size_t capacity;
 	FILE *out;
 

@@ -97,6 +97,11 @@ void put_event(FILE *out, const struct rd_report *r, const struct rd_judgement *
 bool put_other_advice(FILE *out, const char *next);
 /* The label of the first row: the cause's (NULL: there is none), else by severity. */
 const char *label_of(const struct rd_judgement *v, const struct cause *cause);
+/* The functions that write the rows but the times: of one capture and of two ends, by one name. */
+#define ROW_WRITERS                                                                                \
+	[RD_ROW_WHAT] = put_what, [RD_ROW_WHERE] = put_where, [RD_ROW_WHO] = put_whom,             \
+	[RD_ROW_MUCH] = put_how_much, [RD_ROW_WHEN] = put_when, [RD_ROW_SURE] = put_sure,          \
+	[RD_ROW_NEXT] = put_next, [RD_ROW_ALSO] = put_also
 /* Closes a stream of open_memstream(), and removes a final period. False if out of memory. */
 bool row_close(FILE *out, char **row);
 /* Makes the first letter lowercase, except in abbreviations. */

@@ -458,18 +458,8 @@ static void put_time(FILE *out, struct rd_report *r, const struct rd_group *g)
 
 static bool put_row(struct rd_report *r, const struct rd_group *g, enum rd_row row)
 {
-	static void (*const put[RD_ROWS])(
-		FILE * out, struct rd_report * r, const struct rd_group *g) = {
-		[RD_ROW_WHAT] = put_what,
-		[RD_ROW_WHERE] = put_where,
-		[RD_ROW_WHO] = put_whom,
-		[RD_ROW_MUCH] = put_how_much,
-		[RD_ROW_WHEN] = put_when,
-		[RD_ROW_SURE] = put_sure,
-		[RD_ROW_NEXT] = put_next,
-		[RD_ROW_ALSO] = put_also,
-		[RD_ROW_TIME] = put_time,
-	};
+	static void (*const put[RD_ROWS])(FILE * out, struct rd_report * r,
+		const struct rd_group *g) = {ROW_WRITERS, [RD_ROW_TIME] = put_time};
 	char **text = &r->verdict.row[row];
 	size_t capacity;
 	FILE *out;
