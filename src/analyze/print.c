@@ -164,17 +164,6 @@ int analyze_check_page(const struct analyze_settings *s, struct rd_error *err)
 	return page_is_file(s) ? report_file_check(s->html, "--html", &s->inputs, err) : 0;
 }
 
-static int write_page(
-	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
-{
-	FILE *out = report_file_open(s->html, "--html", &s->inputs, false, err);
-
-	if (!out)
-		return -1;
-	errno = 0;
-	return report_file_close(out, s->html, "--html", put_page(o, out) == 0, err);
-}
-
 static void put_headline(FILE *out, enum rd_severity severity, const char *line)
 {
 	static const enum rd_colour colours[] = {
@@ -193,15 +182,17 @@ static int put_json(const struct analyze_outcome *o, FILE *out)
 	return ret < 0 || fputc('\n', out) < 0;
 }
 
-static int write_json(
-	const struct analyze_settings *s, const struct analyze_outcome *o, struct rd_error *err)
+/* To the file that an option names. */
+static int write_file(const struct analyze_settings *s, const char *path, const char *option,
+	int (*put)(const struct analyze_outcome *o, FILE *out), const struct analyze_outcome *o,
+	struct rd_error *err)
 {
-	FILE *out = report_file_open(s->json_file, "--json", &s->inputs, false, err);
+	FILE *out = report_file_open(path, option, &s->inputs, false, err);
 
 	if (!out)
 		return -1;
 	errno = 0;
-	return report_file_close(out, s->json_file, "--json", put_json(o, out) == 0, err);
+	return report_file_close(out, path, option, put(o, out) == 0, err);
 }
 
 /* To standard output, in the format of the options. */
@@ -243,9 +234,9 @@ int analyze_print(
 		if (o->reports[i])
 			analyze_limit(s, o->reports[i]);
 	if (page_is_file(s))
-		ret = write_page(s, o, err);
+		ret = write_file(s, s->html, "--html", put_page, o, err);
 	if (!ret && s->json_file)
-		ret = write_json(s, o, err);
+		ret = write_file(s, s->json_file, "--json", put_json, o, err);
 	errno = 0;
 	if (!ret && (put_output(s, o) || fflush(stdout) || ferror(stdout)))
 		ret = rd_cli_stdout_failed(errno ? errno : ENOMEM, err);

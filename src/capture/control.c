@@ -3,15 +3,13 @@
 #include "lane.h"
 #include <errno.h>
 #include <sys/epoll.h>
-#include <unistd.h>
+#include <sys/eventfd.h>
 
 void control_wake(int wake_fd)
 {
-	uint64_t one = 1;
-
 	/* EAGAIN: the counter is at its limit, so the thread is already to be woken */
-	if (wake_fd >= 0 && write(wake_fd, &one, sizeof(one)) < 0)
-		return;
+	if (wake_fd >= 0)
+		eventfd_write(wake_fd, 1);
 }
 
 void control_end(struct control *c, enum rd_end why, const struct rd_error *err)

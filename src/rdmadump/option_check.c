@@ -4,11 +4,6 @@
 #include <rdmadump/spawn.h>
 #include <unistd.h>
 
-static bool to_stdout(const struct capture_options *o)
-{
-	return o->session.out.path && strcmp(o->session.out.path, "-") == 0;
-}
-
 /* One contradiction, and its message. */
 struct contradiction {
 	bool holds;
@@ -50,7 +45,7 @@ static int check_output(const struct capture_options *o, struct rd_error *err)
 {
 	bool rotates = o->session.out.rotation.bytes || o->session.out.rotation.frames ||
 		       o->session.slice_s;
-	bool named = o->session.out.path && !to_stdout(o);
+	bool named = o->session.out.path && !capture_to_pipe(o);
 	const char *packed = o->session.out.compression ? o->session.out.compression
 			     : o->session.out.path	? rd_compression_of(o->session.out.path)
 							: NULL;
@@ -62,11 +57,11 @@ static int check_output(const struct capture_options *o, struct rd_error *err)
 			"a series of files needs a name, not standard output: give -w FILE"},
 		{o->session.out.hold && rotates,
 			"-M writes one file at the end: not with -C, -G or -b KEY:VALUE"},
-		{to_stdout(o) && o->json && o->print,
+		{capture_to_pipe(o) && o->json && o->print,
 			"-w - takes standard output: not with --json and -v together"},
 		{o->only_count && (o->session.out.path || o->print || o->analyze || o->json),
 			"--count prints a number only: not with -w, -v, --analyze or --json"},
-		{to_stdout(o) && isatty(STDOUT_FILENO),
+		{capture_to_pipe(o) && isatty(STDOUT_FILENO),
 			"-w -: standard output is a terminal; give a file, or another program: "
 			"rdmadump -w - | tshark -r -"},
 	};

@@ -224,12 +224,9 @@ int watch_start(struct rd_recorder *r)
 
 void watch_stop(struct rd_recorder *r)
 {
-	const uint64_t one = 1;
-
 	if (!r->watch.running)
 		return;
-	if (write(r->watch.stop_fd, &one, sizeof(one)) < 0)
-		rd_log(RD_LOG_DEBUG, "eventfd: %s", strerror(errno));
+	eventfd_write(r->watch.stop_fd, 1);
 	pthread_join(r->watch.thread, NULL);
 	r->watch.running = false;
 }

@@ -101,11 +101,9 @@ void owner_events_watch(struct rd_session *s)
 
 static void watch_end(struct owner_events *e)
 {
-	const uint64_t one = 1;
-
 	if (!e->running)
 		return;
-	TEMP_FAILURE_RETRY(write(e->stop_fd, &one, sizeof(one)));
+	eventfd_write(e->stop_fd, 1);
 	pthread_join(e->thread, NULL);
 	e->running = false;
 }

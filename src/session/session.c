@@ -94,11 +94,8 @@ static bool on_stop(void *ctx, int fd)
 
 void rd_session_stop(struct rd_session *s)
 {
-	const uint64_t one = 1;
-
 	/* EAGAIN: it was requested before. */
-	if (write(s->stop_fd, &one, sizeof(one)) < 0)
-		return;
+	eventfd_write(s->stop_fd, 1);
 }
 
 void rd_session_rotate(struct rd_session *s)

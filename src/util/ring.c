@@ -39,11 +39,8 @@ void rd_ring_fini(struct rd_ring *ring)
 
 void rd_ring_wake(struct rd_ring *ring)
 {
-	uint64_t one = 1;
-
 	/* EAGAIN means that the counter is at its limit: the consumer is awake already. */
-	if (write(ring->fd, &one, sizeof(one)) < 0)
-		return;
+	eventfd_write(ring->fd, 1);
 }
 
 void rd_ring_notify(struct rd_ring *ring)
