@@ -25,6 +25,17 @@ json_t *rd_json_text(const char *text);
 json_t *rd_json_u64(uint64_t n);
 /* The same; JSON null for 0, for values where 0 means "unknown" or "none". */
 json_t *rd_json_u64_or_null(uint64_t n);
+/* What `make`, which calls it *it, makes of each of n elements, in an array; without NULLs. */
+#define RD_JSON_LIST(it, array, n, make)                                                           \
+	({                                                                                         \
+		json_t *it##_list = json_array();                                                  \
+		__typeof__(&*(array)) it = (array);                                                \
+                                                                                                   \
+		for (size_t it##_left = (n); it##_left; it##_left--, it++)                         \
+			json_array_append_new(it##_list, (make));                                  \
+		it##_list;                                                                         \
+	})
+
 /* Reads what rd_json_u64() wrote. 0 if the value is absent or not a number from 0 to 2^64 - 1. */
 uint64_t rd_json_u64_value(const json_t *value);
 

@@ -104,8 +104,19 @@ struct rd_shape {
 #define RD_MADE_LIST(f, s) .kind = RD_FIELD_MADE_LIST, .make = (f), .shape = &(s)
 #define RD_MAYBE(f, s)	   .kind = RD_FIELD_MAYBE, .make = (f), .shape = &(s)
 /* Further members of the same structure, as an object. */
-#define RD_VIEW(s)	.kind = RD_FIELD_OBJECT, .shape = &(s)
+#define RD_VIEW(s) .kind = RD_FIELD_OBJECT, .shape = &(s)
+/* A row whose key is the member's name, which says it. */
+#define RD_SAME(kind, m)                                                                           \
+	{                                                                                          \
+		.key = #m, RD_OF(kind, m)                                                          \
+	}
+/* A shape; of rows that are an array, or in place; that has nothing else. */
 #define RD_FIELDS(rows) .field = (rows), .n = RD_COUNT(rows), .size = sizeof(RD_THIS)
+#define RD_ROWS(...)	RD_FIELDS(((const struct rd_field[]){__VA_ARGS__}))
+#define RD_SHAPE(name, help, ...)                                                                  \
+	{                                                                                          \
+		name, help, RD_ROWS(__VA_ARGS__)                                                   \
+	}
 
 /* Types in the schema. */
 #define RD_TYPE_UINT	   "'type': 'integer', 'minimum': 0"

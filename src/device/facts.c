@@ -70,33 +70,21 @@ static void add_counters(const struct subject *s, const char *when)
 
 static json_t *gids(const struct rd_port *p)
 {
-	json_t *list = json_array();
+	char text[RD_ADDRESS_LEN];
 
-	for (unsigned int i = 0; i < p->n_gids; i++) {
-		const struct rd_gid *g = &p->gids[i];
-		char text[RD_ADDRESS_LEN];
-
-		json_array_append_new(
-			list, json_pack("{s:i, s:s, s:s, s:s}", "index", (int)g->index, "gid",
-				      rd_gid_text(text, g->raw), "type", rd_gid_type_name(g->type),
-				      "netdev", g->ndev));
-	}
-	return list;
+	return RD_JSON_LIST(g, p->gids, p->n_gids,
+		json_pack("{s:i, s:s, s:s, s:s}", "index", (int)g->index, "gid",
+			rd_gid_text(text, g->raw), "type", rd_gid_type_name(g->type), "netdev",
+			g->ndev));
 }
 
 static json_t *netdevs(const struct rd_port *p)
 {
-	json_t *list = json_array();
+	char mac[RD_MAC_LEN];
 
-	for (unsigned int i = 0; i < p->n_netdevs; i++) {
-		const struct rd_netdev *n = &p->netdevs[i];
-		char mac[RD_MAC_LEN];
-
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:I}", "name", n->name, "mac",
-				      rd_mac_text(mac, n->mac), "mtu", (json_int_t)n->mtu));
-	}
-	return list;
+	return RD_JSON_LIST(n, p->netdevs, p->n_netdevs,
+		json_pack("{s:s, s:s, s:I}", "name", n->name, "mac", rd_mac_text(mac, n->mac),
+			"mtu", (json_int_t)n->mtu));
 }
 
 static void add_device(const struct subject *s, const char *when)

@@ -93,17 +93,16 @@ static json_t *json_change(const struct rd_counter_change *c)
 json_t *loss_json_source(const struct capture_run *r, const struct rd_session_source *source)
 {
 	const struct rd_source_stats *st = &source->stats;
-	json_t *counters = json_object(), *related = json_array(), *o;
+	json_t *counters = json_object(), *o;
 
 	for (unsigned int k = 0; k < st->n_loss; k++)
 		json_object_set_new(counters, st->loss[k].name,
 			rd_growth_known(&st->loss[k].frames)
 				? rd_json_u64(st->loss[k].frames.amount)
 				: json_null());
-	for (unsigned int k = 0; k < source->n_related; k++)
-		json_array_append_new(related, json_change(&source->related[k]));
 	o = json_pack("{s:b, s:b, s:o, s:o}", "known", (int)st->loss_known, "shared",
-		(int)st->loss_shared, "counters", counters, "beside", related);
+		(int)st->loss_shared, "counters", counters, "beside",
+		RD_JSON_LIST(change, source->related, source->n_related, json_change(change)));
 	put_frames(r, o, st->loss_known, st->lost, st);
 	return o;
 }

@@ -231,11 +231,8 @@ static json_t *json_sources(const struct capture_run *r)
 {
 	unsigned int n;
 	const struct rd_session_source *sources = rd_session_sources(r->session, &n);
-	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < n; i++)
-		json_array_append_new(list, json_source(r, &sources[i]));
-	return list;
+	return RD_JSON_LIST(source, sources, n, json_source(r, source));
 }
 
 static void report_json(const struct capture_run *r)

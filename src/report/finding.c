@@ -6,6 +6,7 @@
 #include <rdmadump/json.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/names.h>
+#include <rdmadump/shape.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,59 +249,45 @@ void rd_finding_frame(struct rd_finding *f, uint64_t frame)
 
 /* --- as JSON: one object, the same in all documents ---------------------------------------- */
 
-static void set(json_t *object, const char *key, json_t *value)
+#define RD_THIS struct rd_finding
+static json_t *doubts(const struct rd_at *at)
 {
-	json_object_set_new(object, key, value);
+	const RD_THIS *f = at->object;
+
+	return *f->doubts ? RD_JSON_LIST(d, f->doubts, RD_DOUBTS, json_string(*d)) : NULL;
 }
 
-/* Clocks may go backwards, so a time may lie before the origin. */
-static json_t *since(uint64_t ns, uint64_t origin_ns)
+static json_t *frames(const struct rd_at *at)
 {
-	return ns ? json_integer((json_int_t)(ns - origin_ns)) : json_null();
+	const struct rd_evidence *e = &((const RD_THIS *)at->object)->evidence;
+
+	return RD_JSON_LIST(frame, e->frames, e->n_frames, rd_json_u64(*frame));
 }
 
-static json_t *doubts(const struct rd_finding *f)
+static const char *side_name(unsigned int side)
 {
-	json_t *array = json_array();
-
-	for (unsigned int i = 0; i < RD_DOUBTS && f->doubts[i]; i++)
-		json_array_append_new(array, json_string(f->doubts[i]));
-	return array;
+	return side ? "b" : "a";
 }
+
+static const struct rd_shape finding_shape = RD_SHAPE(NULL, NULL, RD_SAME(TEXT, rule),
+	{"severity", NULL, RD_NAME(severity, rd_severity_name)},
+	{"certainty", NULL, RD_NAME(certainty, rd_certainty_name)},
+	{"doubts", NULL, .kind = RD_FIELD_MAYBE, .make = doubts}, RD_SAME(TEXT, where),
+	RD_SAME(TEXT, counter), RD_SAME(POSITIVE, conversation),
+	{"side", NULL, RD_NAME(side, side_name), RD_IF(conversation)}, RD_SAME(TEXT, title),
+	RD_SAME(TEXT, detail), RD_SAME(TEXT, meaning), RD_SAME(TEXT, next),
+	{"filter", NULL, RD_TEXT(evidence.filter)}, {"count", NULL, RD_UINT(evidence.count)},
+	{"first_ns", NULL, RD_TIME(evidence.first_ns), RD_IF(evidence.first_ns)},
+	{"last_ns", NULL, RD_TIME(evidence.last_ns), RD_IF(evidence.last_ns)},
+	{"frames", NULL, RD_MADE(frames, NULL)});
+#undef RD_THIS
 
 json_t *rd_finding_json(const struct rd_finding *f, uint64_t origin_ns)
 {
-	const struct rd_evidence *e = &f->evidence;
-	json_t *o = json_object(), *frames = json_array();
-
-	for (unsigned int i = 0; i < e->n_frames; i++)
-		json_array_append_new(frames, rd_json_u64(e->frames[i]));
-	set(o, "rule", rd_json_string(f->rule));
-	set(o, "severity", json_string(rd_severity_name(f->severity)));
-	set(o, "certainty", json_string(rd_certainty_name(f->certainty)));
-	if (*f->doubts)
-		set(o, "doubts", doubts(f));
-	set(o, "where", rd_json_string(f->where));
-	set(o, "counter", rd_json_string(f->counter));
-	set(o, "conversation", rd_json_u64_or_null(f->conversation));
-	set(o, "side", f->conversation ? json_string(f->side ? "b" : "a") : json_null());
-	set(o, "title", rd_json_string(f->title));
-	set(o, "detail", rd_json_string(f->detail));
-	set(o, "meaning", rd_json_string(f->meaning));
-	set(o, "next", rd_json_string(f->next));
-	set(o, "filter", rd_json_string(e->filter));
-	set(o, "count", rd_json_u64(e->count));
-	set(o, "first_ns", since(e->first_ns, origin_ns));
-	set(o, "last_ns", since(e->last_ns, origin_ns));
-	set(o, "frames", frames);
-	return o;
+	return rd_shape_json(&finding_shape, &(struct rd_at){.object = f, .start_ns = origin_ns});
 }
 
 json_t *rd_findings_json(const struct rd_findings *list, uint64_t origin_ns)
 {
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < list->n; i++)
-		json_array_append_new(array, rd_finding_json(&list->finding[i], origin_ns));
-	return array;
+	return RD_JSON_LIST(f, list->finding, list->n, rd_finding_json(f, origin_ns));
 }

@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <linux/magic.h>
 #include <rdmadump/info.h>
+#include <rdmadump/json.h>
 #include <rdmadump/notation.h>
 #include <rdmadump/privilege.h>
 #include <stdlib.h>
@@ -94,17 +95,13 @@ static void addresses(const struct rd_selftest *st, struct rd_probe_result *r)
 {
 	const struct rd_port *port = st->port;
 	char text[24], mac[RD_MAC_LEN];
-	json_t *list = json_array();
 
 	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)st->device->node_guid);
 	result_text(r, "node_guid", text);
-	for (unsigned int i = 0; i < port->n_netdevs; i++) {
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:i}", "name", port->netdevs[i].name, "mac",
-				      rd_mac_text(mac, port->netdevs[i].mac), "mtu",
-				      (int)port->netdevs[i].mtu));
-	}
-	result_json(r, "netdevs", list);
+	result_json(r, "netdevs",
+		RD_JSON_LIST(n, port->netdevs, port->n_netdevs,
+			json_pack("{s:s, s:s, s:i}", "name", n->name, "mac",
+				rd_mac_text(mac, n->mac), "mtu", (int)n->mtu)));
 }
 
 /* Models are files: only real kernel devices are in sysfs. */

@@ -207,11 +207,10 @@ static void measure(const struct rd_selftest *st, struct overload *o)
 static void report(struct rd_probe_result *r, const struct overload *o)
 {
 	const struct rd_loss *loss = &o->loss;
-	json_t *names = json_array(), *moved = json_object();
+	json_t *moved = json_object();
 
-	for (unsigned int i = 0; i < loss->last.n; i++)
-		json_array_append_new(names, json_string(loss->last.counter[i].name));
-	result_json(r, "loss_counters", names);
+	result_json(r, "loss_counters",
+		RD_JSON_LIST(c, loss->last.counter, loss->last.n, json_string(c->name)));
 	result_errno(r, "sender_error", o->sender_error);
 	result_errno(r, "witness_error", o->witness_error);
 	result_number(r, "own_frames", "frames", o->copies ? o->sent_frames : 0);

@@ -8,6 +8,7 @@
 #include <rdmadump/bytes.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/hash.h>
+#include <rdmadump/json.h>
 #include <rdmadump/source.h>
 #include <rdmadump/units.h>
 #include <rdmadump/verbs.h>
@@ -278,13 +279,9 @@ static void report(struct run *run, unsigned int i)
 		return;
 	result_number(r, full(name, i, "strayed"), "frames", p->strayed);
 	by_queue = json_object();
-	for (unsigned int k = 0; k < 2; k++) {
-		json_t *list = json_array();
-
-		for (unsigned int q = 0; q < p->queues; q++)
-			json_array_append_new(list, json_integer((json_int_t)p->by_queue[k][q]));
-		json_object_set_new(by_queue, protocols[k], list);
-	}
+	for (unsigned int k = 0; k < 2; k++)
+		json_object_set_new(by_queue, protocols[k],
+			RD_JSON_LIST(n, p->by_queue[k], p->queues, json_integer((json_int_t)*n)));
 	result_json(r, full(name, i, "frames_by_queue"), by_queue);
 }
 

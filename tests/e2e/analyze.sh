@@ -136,13 +136,24 @@ is "--time without frames says nothing of the capture" \
 is "a full disk: exit status" $? 3
 # With less memory it fails earlier or later; status 0 promises a whole report
 zstd -dqfc "$roce/01_rc_send/a.pcap.zst" >"$tmp/w.pcap" && an --json "$tmp/w.pcap" >"$tmp/whole.json"
-short=''
-for ((kib = 3000; kib < 12000; kib += 16)); do
-	prlimit --as=$((kib * 1024)) "${RDMADUMP%/*}/rdmadump-analyze" --json "$tmp/w.pcap" >"$tmp/some.json" 2>/dev/null || continue
-	! cmp -s "$tmp/some.json" "$tmp/whole.json" || break
-	short+=" $kib"
-done
-is "too little memory: no report that lacks something has status 0" "$short" ''
+# within KIB: status 0 in so much memory; a report that is not the whole one is noted
+within() {
+	prlimit --as=$(($1 * 1024)) "${RDMADUMP%/*}/rdmadump-analyze" --json "$tmp/w.pcap" >"$tmp/some.json" 2>"$tmp/err" || return
+	cmp "$tmp/some.json" "$tmp/whole.json" >>"$tmp/short"
+}
+[ -n "${SOFTHCA_PRELOAD_FIRST-}" ] || { # a sanitizer needs more than all of it
+	: >"$tmp/short"
+	less=3000 enough=48000 n=0
+	while [ $((enough - less)) -gt 16 ]; do
+		half=$(((less + enough) / 2))
+		if within $half; then enough=$half; else less=$half; fi
+	done
+	for ((kib = less; kib > less - 1536; kib -= 48)); do
+		within $kib || n=$((n + $(grep -c 'Cannot allocate memory' "$tmp/err")))
+	done
+	is "too little memory: no report that lacks something has status 0" "$(cat "$tmp/short")" ''
+	holds "... it is said, at many places" [ "$n" -ge 4 ]
+}
 
 as_said analyze
 tap_done

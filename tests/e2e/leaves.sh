@@ -31,22 +31,17 @@ END
 END
 }
 
-is_left_out() { # TREE PATH
-	local pattern
-	while IFS='|' read -r pattern _; do
-		# shellcheck disable=SC2053 # a pattern
-		[[ $2 == $pattern ]] && return 0
-	done < <(left_out "$1")
-	return 1
-}
-
 # Writes a number of its own into each file that holds one, in the form that the file has; prints "NUMBER PATH".
 renumber() { # TREE
-	local file text n=20000
+	local file text n=20000 pattern patterns
+	mapfile -t patterns < <(left_out "${1##*/}" | cut -d'|' -f1)
 	while IFS= read -r file; do
-		text=$(tr -d '\n' <"$file")
-		[[ $text =~ ^(0x[0-9a-fA-F]+|-?[0-9]+)$ ]] || continue
-		is_left_out "${1##*/}" "$file" && continue
+		IFS= read -rd '' text <"$file"
+		[[ ${text//$'\n'/} =~ ^(0x[0-9a-fA-F]+|-?[0-9]+)$ ]] || continue
+		for pattern in "${patterns[@]}"; do
+			# shellcheck disable=SC2053 # a pattern
+			[[ $file == $pattern ]] && continue 2
+		done
 		n=$((n + 1))
 		if [[ $text == 0x* ]]; then printf '0x%x\n' "$n"; else echo "$n"; fi >"$file"
 		echo "$n ${file#"$1"/}"
@@ -73,12 +68,13 @@ for tree in mlx5-ib mlx5-eth; do
 		done
 	} >"$tmp/shown" 2>"$tmp/err"
 	ok "$tree: the commands" "$tmp/err"
-	tr -c '0-9a-zA-Z' '\n' <"$tmp/shown" | sort -u >"$tmp/words"
+	declare -A words=()
+	while read -r word; do words[$word]=1; done < <(tr -c '0-9a-zA-Z' '\n' <"$tmp/shown" | sed 's/^0x0*/0x/; s/^0*//; /^$/d' | sort -u)
 	missing=0
 	while read -r n path; do
 		[[ $path == */vendor ]] && continue
-		hex=$(printf '%x' "$n")
-		grep -qxE "$n|(0x)?0*$hex" "$tmp/words" || {
+		printf -v hex %x "$n"
+		[ -n "${words[$n]-}${words[$hex]-}${words[x$hex]-}" ] || {
 			echo "# $path ($n) is not shown"
 			missing=$((missing + 1))
 		}

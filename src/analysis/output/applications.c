@@ -192,19 +192,14 @@ void applications_text(const struct rd_report *r, const struct rd_report_style *
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 #define RD_THIS struct rd_app_data
-static const struct rd_field data_fields[] = {
-	{"requests", NULL, RD_UINT(n)},
-	{"bytes", NULL, RD_UINT(bytes)},
-	{"smallest", NULL, RD_UINT(smallest)},
-	{"largest", NULL, RD_UINT(largest)},
-};
-static const struct rd_shape data_shape = {
-	"app_data", "null: no request has such data", RD_FIELDS(data_fields), RD_IF(n)};
+static const struct rd_shape data_shape = {"app_data", "null: no request has such data",
+	RD_ROWS({"requests", NULL, RD_UINT(n)}, RD_SAME(UINT, bytes), RD_SAME(UINT, smallest),
+		RD_SAME(UINT, largest)),
+	RD_IF(n)};
 #undef RD_THIS
 
 #define RD_THIS struct rd_app_operation
-static const struct rd_field operation_fields[] = {
-	{"name", NULL, RD_CHARS(name)},
+static const struct rd_shape operation_shape = RD_SHAPE("app_operation", NULL, RD_SAME(CHARS, name),
 	{"group", "the sort of queue: admin, I/O; null: unknown, or there are none",
 		RD_TEXT_OR(group)},
 	{"waits", "the reply comes when something happens: its latency is none of the server",
@@ -228,43 +223,32 @@ static const struct rd_field operation_fields[] = {
 	{"exact", "the percentiles are those of all samples, not of histogram steps",
 		RD_BOOL(exact)},
 	{"slowest_frame", "the slowest request", RD_POSITIVE(slowest_frame)},
-	{"slowest_reply_frame", "its reply", RD_POSITIVE(slowest_reply_frame)},
-};
-static const struct rd_shape operation_shape = {"app_operation", NULL, RD_FIELDS(operation_fields)};
+	{"slowest_reply_frame", "its reply", RD_POSITIVE(slowest_reply_frame)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_app_status
-static const struct rd_field status_fields[] = {
-	{"operation", NULL, RD_CHARS(operation)},
+static const struct rd_shape status_shape = RD_SHAPE("app_status", NULL, RD_SAME(CHARS, operation),
 	{"code", "as in the reply; NVMe-oF: 256 * status code type + status code", RD_UINT(code)},
-	{"name", NULL, RD_CHARS(name)},
-	{"count", NULL, RD_UINT(replies.count)},
+	RD_SAME(CHARS, name), {"count", NULL, RD_UINT(replies.count)},
 	{"first_frame", NULL, RD_UINT(replies.first_frame)},
-	{"last_frame", NULL, RD_UINT(replies.last_frame)},
-};
-static const struct rd_shape status_shape = {"app_status", NULL, RD_FIELDS(status_fields)};
+	{"last_frame", NULL, RD_UINT(replies.last_frame)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_app_slow
-static const struct rd_field slow_fields[] = {
-	{"operation", NULL, RD_CHARS(operation)},
-	{"ns", NULL, RD_UINT(ns)},
-	{"frame", "the request's first packet", RD_UINT(frame)},
-	{"reply_frame", NULL, RD_UINT(reply_frame)},
-};
-static const struct rd_shape slow_shape = {"app_slow", NULL, RD_FIELDS(slow_fields)};
+static const struct rd_shape slow_shape = RD_SHAPE("app_slow", NULL, RD_SAME(CHARS, operation),
+	RD_SAME(UINT, ns), {"frame", "the request's first packet", RD_UINT(frame)},
+	RD_SAME(UINT, reply_frame));
 #undef RD_THIS
 
 #define RD_THIS struct rd_app_queue
-static const struct rd_field queue_fields[] = {
-	{"id", "0: the admin queue", RD_UINT(id)},
-	{"send_size", "entries of the submission queue", RD_POSITIVE(send_size)},
-	{"recv_size", "entries of the host's receive queue", RD_POSITIVE(recv_size)},
-	{"controller", "that the host asks for; null: any, or unknown", RD_KNOWN(controller)},
-};
 static const struct rd_shape queue_shape = {NULL,
 	"NVMe-oF: private data of the REQ or Connect command; null: unknown",
-	RD_FIELDS(queue_fields), RD_IF(known)};
+	RD_ROWS({"id", "0: the admin queue", RD_UINT(id)},
+		{"send_size", "entries of the submission queue", RD_POSITIVE(send_size)},
+		{"recv_size", "entries of the host's receive queue", RD_POSITIVE(recv_size)},
+		{"controller", "that the host asks for; null: any, or unknown",
+			RD_KNOWN(controller)}),
+	RD_IF(known)};
 #undef RD_THIS
 
 #define RD_THIS struct rd_application
@@ -275,7 +259,7 @@ static const char *sign_name(unsigned int bit)
 
 /* What a conversation and the whole capture have in common. */
 #define COMMON                                                                                     \
-	{"key", "short name, as 'nvme' or 'nfs'", RD_TEXT(key)}, {"name", NULL, RD_TEXT(name)},    \
+	{"key", "short name, as 'nvme' or 'nfs'", RD_TEXT(key)}, RD_SAME(TEXT, name),              \
 		{"certainty", "of all conversations: the lowest",                                  \
 			RD_NAME(certainty, rd_certainty_name)},                                    \
 		{"signs",                                                                          \
@@ -304,18 +288,13 @@ static const char *sign_name(unsigned int bit)
 			RD_ARRAY(slowest, n_slowest, slow_shape), .schema = "'maxItems': 8"        \
 	}
 
-static const struct rd_field application_fields[] = {
-	COMMON,
-	{"client", "the end that asked for the connection; null: unknown",
-		RD_NAME(client, side_name), .schema = "'enum': ['a', 'b', null]"},
-	{"queue", NULL, RD_OBJECT(queue, queue_shape)},
-};
 const struct rd_shape application_shape = {"application",
 	"The application of a conversation; null: none that is known.",
-	RD_FIELDS(application_fields), .nullable = true};
+	RD_ROWS(COMMON,
+		{"client", "the end that asked for the connection; null: unknown",
+			RD_NAME(client, side_name), .schema = "'enum': ['a', 'b', null]"},
+		{"queue", NULL, RD_OBJECT(queue, queue_shape)}),
+	.nullable = true};
 
-static const struct rd_field sum_fields[] = {
-	COMMON,
-	{"conversations", "that have this application", RD_UINT(conversations)},
-};
-const struct rd_shape application_sum_shape = {"application_sum", NULL, RD_FIELDS(sum_fields)};
+const struct rd_shape application_sum_shape = RD_SHAPE("application_sum", NULL, COMMON,
+	{"conversations", "that have this application", RD_UINT(conversations)});

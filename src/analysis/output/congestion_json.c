@@ -17,28 +17,26 @@ static json_t *pfc(const struct rd_at *at)
 	return p->class < 0 ? json_null() : json_boolean(p->pfc >> p->class & 1);
 }
 
-static const struct rd_field priority_fields[] = {
-	{"other_dscp",
-		"of frames that have another DSCP than `dscp`: the last one; null: all have the "
-		"same",
-		RD_INT(other_dscp)},
-	{"others", "frames with another DSCP", RD_UINT(others)},
-	{"cnp_dscp", "of the CNPs that it sent", RD_INT(cnp_dscp)},
-	{"pcp", "priority code point of the outermost VLAN tag; null: no frame has a tag",
-		RD_INT(pcp)},
-	{"pcp_varies", "some tags have another one", RD_BOOL(pcp_varies)},
-	{"untagged", "some frames have no tag", RD_BOOL(untagged)},
-	{"class",
-		"the priority that its frames have by the DCB settings of a port of either end, as "
-		"the file has them; null: unknown",
-		RD_INT(class), .schema = PRIORITY},
-	{"pfc", "whether that priority has priority flow control there",
-		RD_MADE(pfc, "'type': ['boolean', 'null']")},
-};
 const struct rd_shape priority_shape = {NULL,
 	"Priorities of the frames that it sent, CNPs excluded. null: one DSCP, no CNP, no VLAN "
 	"tag, no DCB settings in the file.",
-	RD_FIELDS(priority_fields), .nullable = true};
+	RD_ROWS({"other_dscp",
+			"of frames that have another DSCP than `dscp`: the last one; null: all "
+			"have the same",
+			RD_INT(other_dscp)},
+		{"others", "frames with another DSCP", RD_UINT(others)},
+		{"cnp_dscp", "of the CNPs that it sent", RD_INT(cnp_dscp)},
+		{"pcp", "priority code point of the outermost VLAN tag; null: no frame has a tag",
+			RD_INT(pcp)},
+		{"pcp_varies", "some tags have another one", RD_BOOL(pcp_varies)},
+		{"untagged", "some frames have no tag", RD_BOOL(untagged)},
+		{"class",
+			"the priority that its frames have by the DCB settings of a port of either "
+			"end, as the file has them; null: unknown",
+			RD_INT(class), .schema = PRIORITY},
+		{"pfc", "whether that priority has priority flow control there",
+			RD_MADE(pfc, "'type': ['boolean', 'null']")}),
+	.nullable = true};
 #undef RD_THIS
 
 /* Null if all packets have the same DSCP and no tag, which is the usual case. */
@@ -52,29 +50,29 @@ json_t *priority_json(const struct rd_at *at)
 }
 
 #define RD_THIS struct rd_congestion
-static const struct rd_field congestion_fields[] = {
-	{"mark_to_cnp",
-		"from a frame of this side with a congestion mark to the CNP; only of the first "
-		"mark after a millisecond without marks and CNPs, since receivers leave a minimum "
-		"time between CNPs",
-		RD_OBJECT(reaction, latency_shape)},
-	{"cnp_interval", "between two CNPs for this side", RD_OBJECT(interval, latency_shape)},
-	{"episodes",
-		"times that the rate is known before and after CNPs; an episode begins with a CNP, "
-		"and ends when 90 % of the former rate are reached again",
-		RD_UINT(episodes)},
-	{"rate_before",
-		"bit/s on the wire in the 0.1 to 0.2 ms before the first CNP of an episode: mean",
-		RD_UINT(rate_before), RD_IF(episodes)},
-	{"rate_after", "lowest rate in 0.1 ms of an episode: mean", RD_UINT(rate_after),
-		RD_IF(episodes)},
-	{"recovery", "from the last CNP of an episode to 90 % of the rate before it",
-		RD_OBJECT(recovery, latency_shape)},
-};
 const struct rd_shape congestion_shape = {NULL,
 	"What congestion control did to this side. null: no frame of it has a congestion mark, and "
 	"no CNP is for it.",
-	RD_FIELDS(congestion_fields), .nullable = true};
+	RD_ROWS({"mark_to_cnp",
+			"from a frame of this side with a congestion mark to the CNP; only of the "
+			"first mark after a millisecond without marks and CNPs, since receivers "
+			"leave a minimum time between CNPs",
+			RD_OBJECT(reaction, latency_shape)},
+		{"cnp_interval", "between two CNPs for this side",
+			RD_OBJECT(interval, latency_shape)},
+		{"episodes",
+			"times that the rate is known before and after CNPs; an episode begins "
+			"with a CNP, and ends when 90 % of the former rate are reached again",
+			RD_UINT(episodes)},
+		{"rate_before",
+			"bit/s on the wire in the 0.1 to 0.2 ms before the first CNP of an "
+			"episode: mean",
+			RD_UINT(rate_before), RD_IF(episodes)},
+		{"rate_after", "lowest rate in 0.1 ms of an episode: mean", RD_UINT(rate_after),
+			RD_IF(episodes)},
+		{"recovery", "from the last CNP of an episode to 90 % of the rate before it",
+			RD_OBJECT(recovery, latency_shape)}),
+	.nullable = true};
 #undef RD_THIS
 
 #define RD_THIS struct rd_held
@@ -91,20 +89,18 @@ static json_t *classes(const struct rd_at *at)
 	return list;
 }
 
-static const struct rd_field held_fields[] = {
-	{"gaps", "times without frames that begin and end with pauses", RD_UINT(gaps.count)},
-	{"gaps_ns", "their sum", RD_UINT(ns)},
-	{"longest_ns", NULL, RD_UINT(longest_ns)},
-	{"longest_frame", "the frame after the longest one", RD_UINT(longest_frame)},
-	{"priorities", "of the pauses; null: pauses of all traffic",
-		RD_MADE(classes, RD_TYPE_LIST(RD_TYPE_UINT_OR ", " PRIORITY))},
-	{"frames_in_pauses", "frames that were captured in the middle of such a pause",
-		RD_UINT(through)},
-};
 const struct rd_shape held_shape = {NULL,
 	"Gaps in what this side sends that fit pauses. null: none, no pause frame was captured, or "
 	"the speed of the link is unknown.",
-	RD_FIELDS(held_fields), .nullable = true};
+	RD_ROWS({"gaps", "times without frames that begin and end with pauses",
+			RD_UINT(gaps.count)},
+		{"gaps_ns", "their sum", RD_UINT(ns)}, RD_SAME(UINT, longest_ns),
+		{"longest_frame", "the frame after the longest one", RD_UINT(longest_frame)},
+		{"priorities", "of the pauses; null: pauses of all traffic",
+			RD_MADE(classes, RD_TYPE_LIST(RD_TYPE_UINT_OR ", " PRIORITY))},
+		{"frames_in_pauses", "frames that were captured in the middle of such a pause",
+			RD_UINT(through)}),
+	.nullable = true};
 #undef RD_THIS
 
 /* --- pause frames ----------------------------------------------------------------------------- */
@@ -133,7 +129,7 @@ static json_t *share(const struct rd_at *at)
 	return s->speed ? json_real(rd_pause_share(at->up->up->object, at->object)) : json_null();
 }
 
-static const struct rd_field class_fields[] = {
+static const struct rd_shape class_shape = RD_SHAPE(NULL, "The pauses of one priority.",
 	{"priority", "null: pauses of all traffic (802.3x)",
 		RD_MADE(number_of_class, RD_TYPE_UINT_OR ", " PRIORITY)},
 	{"pauses", "frames with a time", RD_UINT(pauses.count)},
@@ -147,10 +143,7 @@ static const struct rd_field class_fields[] = {
 		RD_MADE(paused, RD_TYPE_UINT_OR)},
 	{"longest_ns", NULL, RD_MADE(paused, RD_TYPE_UINT_OR), .which = 1},
 	{"share", "paused_ns as a part of the capture's time",
-		RD_MADE(share, "'type': ['number', 'null'], 'minimum': 0")},
-};
-static const struct rd_shape class_shape = {
-	NULL, "The pauses of one priority.", RD_FIELDS(class_fields)};
+		RD_MADE(share, "'type': ['number', 'null'], 'minimum': 0")});
 #undef RD_THIS
 
 #define RD_THIS struct rd_pause_sender
@@ -164,26 +157,19 @@ static json_t *mac(const struct rd_at *at)
 static json_t *classes_of(const struct rd_at *at)
 {
 	const struct rd_pause_sender *s = at->object;
-	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < RD_PAUSE_CLASSES; i++)
-		if (s->classes[i].pauses.count || s->classes[i].resumes.count)
-			json_array_append_new(
-				list, rd_shape_part(&class_shape, &s->classes[i], at));
-	return list;
+	return RD_JSON_LIST(c, s->classes, RD_PAUSE_CLASSES,
+		c->pauses.count || c->resumes.count ? rd_shape_part(&class_shape, c, at) : NULL);
 }
 
-static const struct rd_field sender_fields[] = {
+const struct rd_shape pause_sender_shape = RD_SHAPE("pause_sender",
+	"Pause frames of one sender, which stop the port at the other end of its link.",
 	{"mac", "source of the frames; null: the link type has none", RD_MADE(mac, RD_TYPE_TEXT_OR),
 		RD_IF(has_mac)},
 	{"address", "of RDMA packets from this MAC address", RD_CHARS_OR(address)},
-	{"frames", NULL, RD_UINT(frames)},
+	RD_SAME(UINT, frames),
 	{"received", "by the port that captured, as the file says", RD_UINT(in)},
 	{"sent", "by that port", RD_UINT(out)},
 	{"speed", "bit/s of the link, from the interface or the device in the file",
 		RD_POSITIVE(speed)},
-	{"classes", NULL, RD_MADE_LIST(classes_of, class_shape)},
-};
-const struct rd_shape pause_sender_shape = {"pause_sender",
-	"Pause frames of one sender, which stop the port at the other end of its link.",
-	RD_FIELDS(sender_fields)};
+	{"classes", NULL, RD_MADE_LIST(classes_of, class_shape)});

@@ -16,17 +16,14 @@ static json_t *size_of_message(const struct rd_at *at)
 	return rd_json_u64(at->which ? v->largest : v->smallest);
 }
 
-static const struct rd_field verb_fields[] = {
-	{"messages", NULL, RD_UINT(messages)},
+static const struct rd_shape verb_shape = RD_SHAPE("verb",
+	"New messages of a verb; READ: bytes asked for.", RD_SAME(UINT, messages),
 	{"bytes", "of new packets, each once; READ: requested; UC and UD: of whole messages",
 		RD_UINT(bytes)},
-	{"packets", NULL, RD_UINT(packets)},
+	RD_SAME(UINT, packets),
 	{"smallest", "bytes of a message; null: of none were all packets captured in order",
 		RD_MADE(size_of_message, RD_TYPE_UINT_OR)},
-	{"largest", "the same", RD_MADE(size_of_message, RD_TYPE_UINT_OR), .which = 1},
-};
-static const struct rd_shape verb_shape = {
-	"verb", "New messages of a verb; READ: bytes asked for.", RD_FIELDS(verb_fields)};
+	{"largest", "the same", RD_MADE(size_of_message, RD_TYPE_UINT_OR), .which = 1});
 #undef RD_THIS
 
 #define RD_THIS struct rd_refusal
@@ -35,33 +32,26 @@ static json_t *address(const struct rd_at *at)
 	return hex_json(((const RD_THIS *)at->object)->address);
 }
 
-static const struct rd_field refusal_fields[] = {
-	{"verb", NULL, RD_NAME(verb, rd_verb_name)},
-	{"psn", "of the NAK", RD_UINT(psn)},
-	{"frame", "first packet of the request", RD_UINT(frame)},
-	{"address", "16 hexadecimal digits behind 0x; null: not captured, or a SEND",
-		RD_MADE(address, RD_TYPE_TEXT_OR), RD_IF(has_address)},
-	{"rkey", NULL, RD_UINT(rkey), RD_IF(has_address)},
-	{"length", "bytes", RD_UINT(length), RD_IF(has_address)},
-};
 static const struct rd_shape refusal_shape = {NULL,
 	"the request that a NAK refused for good; null: none, or it was not seen",
-	RD_FIELDS(refusal_fields), .nullable = true};
+	RD_ROWS({"verb", NULL, RD_NAME(verb, rd_verb_name)}, {"psn", "of the NAK", RD_UINT(psn)},
+		{"frame", "first packet of the request", RD_UINT(frame)},
+		{"address", "16 hexadecimal digits behind 0x; null: not captured, or a SEND",
+			RD_MADE(address, RD_TYPE_TEXT_OR), RD_IF(has_address)},
+		{"rkey", NULL, RD_UINT(rkey), RD_IF(has_address)},
+		{"length", "bytes", RD_UINT(length), RD_IF(has_address)}),
+	.nullable = true};
 #undef RD_THIS
 
 #define RD_THIS struct rd_timer
-static const struct rd_field timer_fields[] = {
+static const struct rd_shape timer_shape = RD_SHAPE("timer",
+	"Of the longest series of rounds from one PSN without a response; absent: none, or no "
+	"known timer waits so.",
 	{"adaptive", "resends some milliseconds apart, as of adaptive retransmission",
 		RD_UINT(adaptive)},
 	{"adaptive_us", "how long they took", RD_UINT(adaptive_us)},
 	{"timeouts", "waits of one length, after these", RD_UINT(timeouts)},
-	{"timeout_us", "of each of them", RD_UINT(timeout_us)},
-};
-static const struct rd_shape timer_shape = {"timer",
-	"Of the longest series of rounds from one PSN without a response; absent: none, or no "
-	"known "
-	"timer waits so.",
-	RD_FIELDS(timer_fields)};
+	{"timeout_us", "of each of them", RD_UINT(timeout_us)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_side
@@ -72,14 +62,12 @@ static json_t *verb(const struct rd_at *at)
 	return v->messages || v->packets ? rd_shape_part(&verb_shape, v, at) : NULL;
 }
 
-static const struct rd_field verbs_fields[] = {
-	{"SEND", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_SEND},
-	{"WRITE", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_WRITE},
-	{"READ", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_READ},
-	{"ATOMIC", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_ATOMIC},
-	{"FLUSH", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_FLUSH},
-};
-static const struct rd_shape verbs_shape = {NULL, NULL, RD_FIELDS(verbs_fields)};
+static const struct rd_shape verbs_shape =
+	RD_SHAPE(NULL, NULL, {"SEND", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_SEND},
+		{"WRITE", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_WRITE},
+		{"READ", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_READ},
+		{"ATOMIC", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_ATOMIC},
+		{"FLUSH", NULL, RD_MAYBE(verb, verb_shape), .which = RD_VERB_FLUSH});
 
 static json_t *incident(const struct rd_at *at)
 {
@@ -106,17 +94,14 @@ static json_t *latency(const struct rd_at *at)
 	return rd_shape_part(&latency_shape, rd_side_latency(at->object, at->which), at);
 }
 
-static const struct rd_field latencies_fields[] = {
+static const struct rd_shape latencies_shape = RD_SHAPE(NULL,
+	"Of its requests: last packet sent to ACK; READ request to last response; atomic request "
+	"to response; first packet of a message to its ACK.",
 	{"ack", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_ACK},
 	{"read", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_READ},
 	{"atomic", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_ATOMIC},
 	{"message", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_MESSAGE},
-	{"timeout", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_TIMEOUT},
-};
-static const struct rd_shape latencies_shape = {NULL,
-	"Of its requests: last packet sent to ACK; READ request to last response; atomic request "
-	"to response; first packet of a message to its ACK.",
-	RD_FIELDS(latencies_fields)};
+	{"timeout", NULL, RD_MADE_OF(latency, latency_shape), .which = RD_LATENCY_TIMEOUT});
 
 /* --- a side ----------------------------------------------------------------------------------- */
 
@@ -158,7 +143,8 @@ static json_t *timer(const struct rd_at *at)
 	return t->adaptive || t->timeouts ? rd_shape_part(&timer_shape, t, at) : NULL;
 }
 
-static const struct rd_field side_fields[] = {
+static const struct rd_shape side_shape = RD_SHAPE("side",
+	"One side: the frames that it sent, its requests, and the responses to them.",
 	{"seen", "false: none of its frames was captured", RD_BOOL(seen)},
 	{"frames", "sent by this side", RD_UINT(traffic.frames)},
 	{"wire_bytes", "sent by this side", RD_UINT(traffic.wire_bytes)},
@@ -177,8 +163,7 @@ static const struct rd_field side_fields[] = {
 	{"requests", "request packets, retransmissions included", RD_UINT(requests)},
 	{"acks", "positive ACKs that it received", RD_UINT(acks)},
 	{"read_responses", "READ response packets that it received", RD_UINT(read_responses)},
-	{"verbs", NULL, RD_VIEW(verbs_shape)},
-	{"events", NULL, RD_VIEW(incidents_shape)},
+	{"verbs", NULL, RD_VIEW(verbs_shape)}, {"events", NULL, RD_VIEW(incidents_shape)},
 	{"latency", NULL, RD_VIEW(latencies_shape)},
 	{"times", NULL, RD_POINTER(times, times_shape)},
 	{"psn_first", NULL, RD_UINT(psn_first), RD_IF(requests)},
@@ -213,11 +198,7 @@ static const struct rd_field side_fields[] = {
 	{"priority", NULL, RD_MADE_OF(priority_json, priority_shape)},
 	{"congestion", NULL, RD_POINTER(congestion, congestion_shape)},
 	{"held", NULL, RD_POINTER(held, held_shape)},
-	{"psn_plot", NULL, RD_MAYBE(psn_plot, psn_plot_shape)},
-};
-static const struct rd_shape side_shape = {"side",
-	"One side: the frames that it sent, its requests, and the responses to them.",
-	RD_FIELDS(side_fields)};
+	{"psn_plot", NULL, RD_MAYBE(psn_plot, psn_plot_shape)});
 #undef RD_THIS
 
 /* --- series ----------------------------------------------------------------------------------- */
@@ -230,29 +211,18 @@ static json_t *mean(const struct rd_at *at)
 	return rd_json_u64(p->latency_sum_ns / p->latency_n);
 }
 
-static const struct rd_field point_fields[] = {
-	{"wire_bytes", NULL, RD_UINT(wire_bytes)},
-	{"goodput_bytes", NULL, RD_UINT(goodput_bytes)},
-	{"frames", NULL, RD_UINT(frames)},
-	{"retransmitted", NULL, RD_UINT(retransmitted)},
-	{"cnp", NULL, RD_UINT(cnp)},
-	{"ecn_ce", NULL, RD_UINT(ce)},
-	{"nak", NULL, RD_UINT(nak)},
+static const struct rd_shape point_shape = RD_SHAPE(NULL, NULL, RD_SAME(UINT, wire_bytes),
+	RD_SAME(UINT, goodput_bytes), RD_SAME(UINT, frames), RD_SAME(UINT, retransmitted),
+	RD_SAME(UINT, cnp), {"ecn_ce", NULL, RD_UINT(ce)}, RD_SAME(UINT, nak),
 	{"latency_mean_ns", NULL, RD_MADE(mean, RD_TYPE_UINT_OR), RD_IF(latency_n)},
-	{"latency_max_ns", NULL, RD_UINT(latency_max_ns), RD_IF(latency_n)},
-};
-static const struct rd_shape point_shape = {NULL, NULL, RD_FIELDS(point_fields)};
+	{"latency_max_ns", NULL, RD_UINT(latency_max_ns), RD_IF(latency_n)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_series
-static const struct rd_field series_fields[] = {
-	{"start_ns", NULL, RD_TIME(start_ns)},
-	{"width_ns", NULL, RD_UINT(width_ns)},
-	{"points", NULL, RD_UINT(n)},
-};
 const struct rd_shape series_shape = {"series",
 	"Equal steps of time; value i covers start_ns + i * width_ns. null: not kept.",
-	RD_FIELDS(series_fields), RD_IF(n), RD_COLUMNS(points, n, point_shape)};
+	RD_ROWS(RD_SAME(TIME, start_ns), RD_SAME(UINT, width_ns), {"points", NULL, RD_UINT(n)}),
+	RD_IF(n), RD_COLUMNS(points, n, point_shape)};
 #undef RD_THIS
 
 /* --- the ends --------------------------------------------------------------------------------- */
@@ -275,26 +245,31 @@ static json_t *job(const struct rd_at *at)
 	return job ? json_incref(job) : json_object();
 }
 
-static const struct rd_field owner_fields[] = {
-	{"pid", "0: the kernel owns it", RD_UINT(pid)},
-	{"comm", "the process' command, or the kernel's module; empty: not known", RD_CHARS(comm)},
-	{"service_port",
-		"of a kernel module: the port that the connection was made to; null: not known",
-		RD_MADE(detail, RD_TYPE_INT_OR ", 'minimum': 1, 'maximum': 65535")},
-	{"rank", "RANK, else OMPI_COMM_WORLD_RANK, PMIX_RANK, SLURM_PROCID; null: none of them",
-		RD_KNOWN(rank)},
-	{"start_ns", "since the Unix epoch; null: not known", RD_MADE(detail, RD_TYPE_UINT_OR),
-		.which = 1},
-	{"cgroup", NULL, RD_MADE(detail, RD_TYPE_TEXT_OR), .which = 2},
-	{"container", "id of 64 hexadecimal digits", RD_MADE(detail, RD_TYPE_TEXT_OR), .which = 3},
-	{"pod", "UID in Kubernetes", RD_MADE(detail, RD_TYPE_TEXT_OR), .which = 4},
-	{"job",
-		"variables of the environment that the process was started with: SLURM_JOB_ID, "
-		"SLURM_PROCID, RANK, LOCAL_RANK, OMPI_COMM_WORLD_RANK, PMIX_RANK",
-		RD_MADE(job, "'type': 'object', 'additionalProperties': {" RD_TYPE_TEXT "}")},
-};
 const struct rd_shape owner_shape = {"owner",
-	"the process of a QP, as the files know; null: not known", RD_FIELDS(owner_fields),
+	"the process of a QP, as the files know; null: not known",
+	RD_ROWS({"pid", "0: the kernel owns it", RD_UINT(pid)},
+		{"comm", "the process' command, or the kernel's module; empty: not known",
+			RD_CHARS(comm)},
+		{"service_port",
+			"of a kernel module: the port that the connection was made to; null: not "
+			"known",
+			RD_MADE(detail, RD_TYPE_INT_OR ", 'minimum': 1, 'maximum': 65535")},
+		{"rank",
+			"RANK, else OMPI_COMM_WORLD_RANK, PMIX_RANK, SLURM_PROCID; null: none of "
+			"them",
+			RD_KNOWN(rank)},
+		{"start_ns", "since the Unix epoch; null: not known",
+			RD_MADE(detail, RD_TYPE_UINT_OR), .which = 1},
+		{"cgroup", NULL, RD_MADE(detail, RD_TYPE_TEXT_OR), .which = 2},
+		{"container", "id of 64 hexadecimal digits", RD_MADE(detail, RD_TYPE_TEXT_OR),
+			.which = 3},
+		{"pod", "UID in Kubernetes", RD_MADE(detail, RD_TYPE_TEXT_OR), .which = 4},
+		{"job",
+			"variables of the environment that the process was started with: "
+			"SLURM_JOB_ID, SLURM_PROCID, RANK, LOCAL_RANK, OMPI_COMM_WORLD_RANK, "
+			"PMIX_RANK",
+			RD_MADE(job,
+				"'type': 'object', 'additionalProperties': {" RD_TYPE_TEXT "}")}),
 	.nullable = true};
 #undef RD_THIS
 
@@ -322,9 +297,8 @@ static json_t *owner_unknown(const struct rd_at *at)
 	return rd_json_string(unknown_owner_name(c->owner_state[side_of(at)]));
 }
 
-static const struct rd_field endpoint_fields[] = {
-	{"address", NULL, RD_CHARS(address)},
-	{"qp", "null: not known", RD_KNOWN(qp)},
+static const struct rd_shape endpoint_shape = RD_SHAPE("endpoint", "An address and a QP number.",
+	RD_SAME(CHARS, address), {"qp", "null: not known", RD_KNOWN(qp)},
 	{"owner", NULL, RD_MADE_OF(owner, owner_shape)},
 	{"owner_unknown",
 		"why owner is null: no file lists the QPs of this host; lists were made while the "
@@ -334,10 +308,7 @@ static const struct rd_field endpoint_fields[] = {
 		"compared with that of the lists; processes had a QP of this number at other times "
 		"only",
 		RD_MADE(owner_unknown,
-			"'enum': [null, 'no_facts', 'not_listed', 'several', 'other_time']")},
-};
-static const struct rd_shape endpoint_shape = {
-	"endpoint", "An address and a QP number.", RD_FIELDS(endpoint_fields)};
+			"'enum': [null, 'no_facts', 'not_listed', 'several', 'other_time']")});
 #undef RD_THIS
 
 #define RD_THIS struct rd_connection
@@ -346,37 +317,33 @@ static json_t *service_id(const struct rd_at *at)
 	return hex_json(((const RD_THIS *)at->object)->service_id);
 }
 
-static const struct rd_field connection_fields[] = {
-	{"service_id", "16 hexadecimal digits behind 0x", RD_MADE(service_id, RD_TYPE_TEXT)},
-	{"frame", "of the REQ", RD_UINT(frame)},
-	{"retry_count", "of the REQ", RD_UINT(retry_count)},
-	{"rnr_retry", "of the REQ; 7: unlimited", RD_UINT(rnr_retry)},
-	{"reply_rnr_retry", "of the REP; 7: unlimited", RD_UINT(reply_rnr_retry)},
-	{"ack_timeout", "of the REQ: 4.096 us * 2^n", RD_UINT(ack_timeout)},
-};
 static const struct rd_shape connection_shape = {NULL,
-	"what CM REQ and REP say; null: they were not captured", RD_FIELDS(connection_fields),
+	"what CM REQ and REP say; null: they were not captured",
+	RD_ROWS({"service_id", "16 hexadecimal digits behind 0x",
+			RD_MADE(service_id, RD_TYPE_TEXT)},
+		{"frame", "of the REQ", RD_UINT(frame)},
+		{"retry_count", "of the REQ", RD_UINT(retry_count)},
+		{"rnr_retry", "of the REQ; 7: unlimited", RD_UINT(rnr_retry)},
+		{"reply_rnr_retry", "of the REP; 7: unlimited", RD_UINT(reply_rnr_retry)},
+		{"ack_timeout", "of the REQ: 4.096 us * 2^n", RD_UINT(ack_timeout)}),
 	.nullable = true};
 #undef RD_THIS
 
 /* --- a conversation --------------------------------------------------------------------------- */
 
 #define RD_THIS struct rd_conversation
-static const struct rd_field sides_fields[] = {
-	{"a", NULL, RD_OBJECT(side[0], side_shape)},
-	{"b", NULL, RD_OBJECT(side[1], side_shape)},
-};
-static const struct rd_shape sides_shape = {NULL, NULL, RD_FIELDS(sides_fields)};
+static const struct rd_shape sides_shape = RD_SHAPE(NULL, NULL,
+	{"a", NULL, RD_OBJECT(side[0], side_shape)}, {"b", NULL, RD_OBJECT(side[1], side_shape)});
 
-static const struct rd_field conversation_fields[] = {
+const struct rd_shape conversation_shape = RD_SHAPE("conversation",
+	"Two QPs that exchange packets; UD: a source QP and a destination QP.",
 	{"id", "from 1, in the order of first frames", RD_UINT(id)},
 	{"transport", NULL, RD_NAME(transport, rd_transport_name),
 		.schema = "'enum': ['RC', 'UC', 'RD', 'UD', 'CNP', 'XRC', '?']"},
 	{"kind", NULL, RD_NAME(kind, kind_name)},
 	{"pairing", "how the pair was found; none: the other QP is unknown",
 		RD_NAME(pairing, pairing_name)},
-	{"multicast", NULL, RD_BOOL(multicast)},
-	{"ipoib", "IP over InfiniBand", RD_BOOL(ipoib)},
+	RD_SAME(BOOL, multicast), {"ipoib", "IP over InfiniBand", RD_BOOL(ipoib)},
 	{"network",
 		"VNI of its VXLAN or Geneve tunnel, VSID of its NVGRE tunnel, or key of its GRE "
 		"tunnel: conversations in several networks may have the same addresses and QPs; "
@@ -386,10 +353,5 @@ static const struct rd_field conversation_fields[] = {
 	{"connection", NULL, RD_POINTER(connection, connection_shape)},
 	{"application", NULL, RD_POINTER(application, application_shape)},
 	{"a", NULL, RD_OBJECT(end[0], endpoint_shape)},
-	{"b", NULL, RD_OBJECT(end[1], endpoint_shape)},
-	{"sides", NULL, RD_VIEW(sides_shape)},
-	{"series", NULL, RD_OBJECT(series, series_shape)},
-};
-const struct rd_shape conversation_shape = {"conversation",
-	"Two QPs that exchange packets; UD: a source QP and a destination QP.",
-	RD_FIELDS(conversation_fields)};
+	{"b", NULL, RD_OBJECT(end[1], endpoint_shape)}, {"sides", NULL, RD_VIEW(sides_shape)},
+	{"series", NULL, RD_OBJECT(series, series_shape)});

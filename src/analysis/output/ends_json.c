@@ -8,8 +8,8 @@
 static const struct rd_shape page_left_out_shape;
 
 #define RD_THIS struct rd_path_qp
-static const struct rd_field qp_fields[] = {
-	{"qp", NULL, RD_UINT(qp)},
+static const struct rd_shape qp_shape = RD_SHAPE("path_qp", "The packets to one QP.",
+	RD_SAME(UINT, qp),
 	{"sent", "captured at the sender while both captures ran", RD_UINT(sent)},
 	{"arrived", "captured at both ends", RD_UINT(arrived)},
 	{"reordered", "of those that arrived: after a later one", RD_UINT(reordered)},
@@ -39,31 +39,24 @@ static const struct rd_field qp_fields[] = {
 	{"missed_at_receiver",
 		"missing in the receiver's capture, but acknowledged; frames of the sender's "
 		"capture",
-		RD_OBJECT(missed_at_receiver, incident_shape)},
-};
-static const struct rd_shape qp_shape = {"path_qp", "The packets to one QP.", RD_FIELDS(qp_fields)};
+		RD_OBJECT(missed_at_receiver, incident_shape)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_path
-static const struct rd_field path_fields[] = {
-	{"from", NULL, RD_CHARS(from)},
-	{"to", NULL, RD_CHARS(to)},
+static const struct rd_shape path_shape = RD_SHAPE("path", "One direction between two addresses.",
+	RD_SAME(CHARS, from), RD_SAME(CHARS, to),
 	{"network",
 		"of a tunnel, as in a conversation: several networks may have the same addresses; "
 		"null: none",
 		RD_POSITIVE(network)},
 	{"sender", "whose capture is at the sender", RD_NAME(sender, side_name)},
 	{"sender_known",
-		"false: neither TTLs nor times nor directions show it, the sender is an "
-		"assumption",
+		"false: neither TTLs nor times nor directions show it, the sender is an assumption",
 		RD_BOOL(sender_known)},
 	{"delay_variation", "one-way delay above the shortest one of its time",
 		RD_OBJECT(variation, latency_shape)},
 	{"slowest_frame", "where it arrived; of the receiver's capture", RD_UINT(slowest_frame)},
-	{"qps", "most packets first", RD_MADE_LIST(json_nothing_yet, qp_shape)},
-};
-static const struct rd_shape path_shape = {
-	"path", "One direction between two addresses.", RD_FIELDS(path_fields)};
+	{"qps", "most packets first", RD_MADE_LIST(json_nothing_yet, qp_shape)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_ends_report
@@ -72,19 +65,17 @@ static json_t *offset(const struct rd_at *at)
 	return json_integer(((const RD_THIS *)at->object)->offset_ns);
 }
 
-static const struct rd_field clock_fields[] = {
-	{"offset_ns", "B's clock minus A's at A's start", RD_MADE(offset, RD_TYPE_INT)},
-	{"error_ns", "the largest error of the offset, whatever the delays were; never 0",
-		RD_UINT(offset_error_ns)},
-	{"drift_ppm",
-		"by how much B's clock runs faster; null: the error is more than 1 ppm and a tenth "
-		"of the drift",
-		RD_REAL(drift_ppm), RD_IF(drift_known)},
-	{"drift_error_ppm", "the largest error of the drift", RD_REAL(drift_error_ppm)},
-};
 static const struct rd_shape clock_shape = {NULL,
 	"null: no packets in both directions, or clocks that were set meanwhile",
-	RD_FIELDS(clock_fields), RD_IF(offset_known)};
+	RD_ROWS({"offset_ns", "B's clock minus A's at A's start", RD_MADE(offset, RD_TYPE_INT)},
+		{"error_ns", "the largest error of the offset, whatever the delays were; never 0",
+			RD_UINT(offset_error_ns)},
+		{"drift_ppm",
+			"by how much B's clock runs faster; null: the error is more than 1 ppm and "
+			"a tenth of the drift",
+			RD_REAL(drift_ppm), RD_IF(drift_known)},
+		{"drift_error_ppm", "the largest error of the drift", RD_REAL(drift_error_ppm)}),
+	RD_IF(offset_known)};
 
 static json_t *clock_unknown(const struct rd_at *at)
 {
@@ -122,7 +113,7 @@ static json_t *findings_left_out(const struct rd_at *at)
 	return rd_json_u64(rd_findings_left_out(&r->findings, NULL, RD_SEV_NONE));
 }
 
-static const struct rd_field ends_fields[] = {
+const struct rd_shape ends_shape = RD_SHAPE(NULL, NULL,
 	{"verdict",
 		"What both captures together show. As the verdict of one capture, with times of "
 		"A's clock; slow is of no conversation (0), and its places mean sender and "
@@ -132,12 +123,10 @@ static const struct rd_field ends_fields[] = {
 		RD_MADE(verdict,
 			"'allOf': [{'$ref': 'analyze.json#/properties/verdict'}], 'properties': "
 			"{'missed_by': {" RD_TYPE_LIST(
-				"'enum': ['a', 'b']") "}, 'shown_by': "
-						      "{'enum': ['a', 'b', null]}}, 'required': "
-						      "['missed_by', 'shown_by']")},
+				"'enum': ['a', 'b']") "}, 'shown_by': {'enum': ['a', 'b', null]}}, "
+						      "'required': ['missed_by', 'shown_by']")},
 	{"first_ns", "start of the time that both captures cover", RD_TIME(first_ns)},
-	{"last_ns", NULL, RD_TIME(last_ns)},
-	{"packets", "captured at both ends", RD_UINT(packets)},
+	RD_SAME(TIME, last_ns), {"packets", "captured at both ends", RD_UINT(packets)},
 	{"outside", "captured at one end while the other capture may not have run",
 		RD_UINT(outside)},
 	{"elsewhere", "captured at one end, of addresses whose packets do not pass both ends",
@@ -164,9 +153,7 @@ static const struct rd_field ends_fields[] = {
 	{"groups", "findings by cause, in the order of the worst of each",
 		RD_LIST(groups.group, groups.n, group_shape)},
 	{"page_left_out", "Only in a page of --html, and only if something is not in it.",
-		RD_MAYBE(json_in_a_page, page_left_out_shape)},
-};
-const struct rd_shape ends_shape = {NULL, NULL, RD_FIELDS(ends_fields)};
+		RD_MAYBE(json_in_a_page, page_left_out_shape)});
 #undef RD_THIS
 
 static json_t *path_json(const struct rd_path *p)
@@ -215,13 +202,10 @@ struct page {
 };
 
 #define RD_THIS struct page
-static const struct rd_field left_out_fields[] = {
-	{"findings", NULL, RD_UINT(findings)},
+static const struct rd_shape page_left_out_shape = RD_SHAPE(NULL, NULL, RD_SAME(UINT, findings),
 	{"qps", "of paths; a path without any of its QPs is left out", RD_UINT(qps)},
 	{"faulty_qps", "of these QPs: with packets lost, unclear, duplicated, reordered or missed",
-		RD_UINT(faulty)},
-};
-static const struct rd_shape page_left_out_shape = {NULL, NULL, RD_FIELDS(left_out_fields)};
+		RD_UINT(faulty)});
 #undef RD_THIS
 
 static json_t *page_findings(struct page *p)

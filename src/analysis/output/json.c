@@ -7,41 +7,29 @@
 /* --- capture ---------------------------------------------------------------------------------- */
 
 #define RD_THIS struct rd_report_file
-static const struct rd_field file_fields[] = {
-	{"name", NULL, RD_TEXT(name)},
-	{"format", NULL, RD_CHARS(format)},
+static const struct rd_shape file_shape = RD_SHAPE("file", NULL, RD_SAME(TEXT, name),
+	RD_SAME(CHARS, format),
 	{"first_frame", "the number of its first frame in this document", RD_UINT(first_frame)},
-	{"frames", NULL, RD_UINT(frames)},
-	{"first_ns", NULL, RD_TIME(first_ns)},
-	{"last_ns", NULL, RD_TIME(last_ns)},
+	RD_SAME(UINT, frames), RD_SAME(TIME, first_ns), RD_SAME(TIME, last_ns),
 	{"dropped", "frames that the capture lost; null: the file does not say", RD_UINT(dropped),
 		RD_IF(dropped_known)},
-	{"damage", "why reading ended before the file's end", RD_TEXT_OR(damage)},
-};
-static const struct rd_shape file_shape = {"file", NULL, RD_FIELDS(file_fields)};
+	{"damage", "why reading ended before the file's end", RD_TEXT_OR(damage)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_report_port
 static json_t *addresses(const struct rd_at *at)
 {
 	const RD_THIS *p = at->object;
-	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < p->n_addresses; i++)
-		json_array_append_new(list, rd_json_string(p->addresses[i]));
-	return list;
+	return RD_JSON_LIST(a, p->addresses, p->n_addresses, rd_json_string(*a));
 }
 
-static const struct rd_field port_fields[] = {
-	{"device", NULL, RD_TEXT(device)},
-	{"port", NULL, RD_UINT(port)},
-	{"netdev", "its first one", RD_TEXT_OR(netdev)},
+static const struct rd_shape port_shape = RD_SHAPE(NULL, NULL, RD_SAME(TEXT, device),
+	RD_SAME(UINT, port), {"netdev", "its first one", RD_TEXT_OR(netdev)},
 	{"node_guid", "of the device", RD_CHARS_OR(guid)},
 	{"boot_id", "of its machine, since that started; ports of one host have the same",
 		RD_CHARS_OR(boot)},
-	{"addresses", "as in conversations", RD_MADE(addresses, RD_TYPE_LIST(RD_TYPE_TEXT))},
-};
-static const struct rd_shape port_shape = {NULL, NULL, RD_FIELDS(port_fields)};
+	{"addresses", "as in conversations", RD_MADE(addresses, RD_TYPE_LIST(RD_TYPE_TEXT))});
 #undef RD_THIS
 
 #define RD_THIS struct rd_report
@@ -52,18 +40,13 @@ static json_t *losses(const struct rd_at *at)
 	return rd_json_string(losses_text(at->object, text));
 }
 
-static const struct rd_field capture_fields[] = {
+static const struct rd_shape capture_shape = RD_SHAPE(NULL, "The files and where they come from.",
 	{"losses", "what the captures lost, in the words of all commands",
 		RD_MADE(losses, RD_TYPE_TEXT)},
-	{"application", NULL, RD_TEXT_OR(application)},
-	{"hardware", NULL, RD_TEXT_OR(hardware)},
-	{"os", NULL, RD_TEXT_OR(os)},
+	RD_SAME(TEXT_OR, application), RD_SAME(TEXT_OR, hardware), RD_SAME(TEXT_OR, os),
 	{"filter", "with which frames were captured or copied", RD_TEXT_OR(filter)},
 	{"files", NULL, RD_LIST(files, n_files, file_shape)},
-	{"ports", "whose facts the files have", RD_LIST(ports, n_ports, port_shape)},
-};
-static const struct rd_shape capture_shape = {
-	NULL, "The files and where they come from.", RD_FIELDS(capture_fields)};
+	{"ports", "whose facts the files have", RD_LIST(ports, n_ports, port_shape)});
 #undef RD_THIS
 
 /* --- totals ----------------------------------------------------------------------------------- */
@@ -88,25 +71,16 @@ static json_t *left_out_unknown(const struct rd_at *at)
 							      : json_null();
 }
 
-static const struct rd_field totals_fields[] = {
-	{"frames", NULL, RD_UINT(frames)},
-	{"wire_bytes", NULL, RD_UINT(wire_bytes)},
-	{"rdma_frames", NULL, RD_UINT(rdma_frames)},
-	{"cnp_frames", NULL, RD_UINT(cnp_frames)},
-	{"mad_frames", NULL, RD_UINT(mad_frames)},
-	{"other_frames", NULL, RD_UINT(other_frames)},
-	{"payload_bytes", NULL, RD_UINT(payload_bytes)},
-	{"goodput_bytes", NULL, RD_UINT(goodput_bytes)},
+static const struct rd_shape totals_shape = RD_SHAPE(NULL, "Sums over everything.",
+	RD_SAME(UINT, frames), RD_SAME(UINT, wire_bytes), RD_SAME(UINT, rdma_frames),
+	RD_SAME(UINT, cnp_frames), RD_SAME(UINT, mad_frames), RD_SAME(UINT, other_frames),
+	RD_SAME(UINT, payload_bytes), RD_SAME(UINT, goodput_bytes),
 	{"goodput_bps",
 		"goodput_bytes by the time from the first to the last frame of all conversations, "
 		"bit/s",
 		RD_MADE(goodput, RD_TYPE_UINT)},
-	{"icrc_good", NULL, RD_UINT(icrc_good)},
-	{"icrc_bad", NULL, RD_UINT(icrc_bad)},
-	{"icrc_unchecked", NULL, RD_UINT(icrc_unchecked)},
-	{"cut", NULL, RD_UINT(cut)},
-	{"malformed", NULL, RD_UINT(malformed)},
-	{"fragments", NULL, RD_UINT(fragments)},
+	RD_SAME(UINT, icrc_good), RD_SAME(UINT, icrc_bad), RD_SAME(UINT, icrc_unchecked),
+	RD_SAME(UINT, cut), RD_SAME(UINT, malformed), RD_SAME(UINT, fragments),
 	{"unread",
 		"Frames that may be RDMA traffic but are not understood: unknown link types and "
 		"Ethertypes, headers that were not captured.",
@@ -125,14 +99,10 @@ static const struct rd_field totals_fields[] = {
 		RD_UINT(moved)},
 	{"foreign", "Frames to UDP port 4791 that are no RoCE; they are in other_frames.",
 		RD_UINT(foreign)},
-	{"truncated", NULL, RD_UINT(truncated)},
-	{"backwards", NULL, RD_UINT(backwards)},
-	{"qps", NULL, RD_UINT(qps)},
+	RD_SAME(UINT, truncated), RD_SAME(UINT, backwards), RD_SAME(UINT, qps),
 	{"frames_left_out", "Frames of QPs over the limit of --max-qps, which are only counted.",
 		RD_UINT(frames_left_out)},
-	{"silences", NULL, RD_UINT(silences)},
-	{"longest_silence_ns", NULL, RD_UINT(longest_silence_ns)},
-	{"silence_frame", NULL, RD_UINT(silence_frame)},
+	RD_SAME(UINT, silences), RD_SAME(UINT, longest_silence_ns), RD_SAME(UINT, silence_frame),
 	{"qps_left_out",
 		"QPs over the limit of --max-qps. 0: all were followed. null: there are such, see "
 		"qps_left_out_unknown.",
@@ -142,41 +112,28 @@ static const struct rd_field totals_fields[] = {
 		"counted; nothing else of them is kept, so they cannot be counted.",
 		RD_MADE(left_out_unknown, "'enum': ['not_remembered', null]")},
 	{"icrc_trusted", "false: so many CRCs are wrong that the file does not contain valid ones",
-		RD_BOOL(icrc_trusted)},
-};
-static const struct rd_shape totals_shape = {
-	NULL, "Sums over everything.", RD_FIELDS(totals_fields)};
+		RD_BOOL(icrc_trusted)});
 #undef RD_THIS
 
 /* --- counters --------------------------------------------------------------------------------- */
 
 #define RD_THIS struct rd_comparison
-static const struct rd_field comparison_fields[] = {
-	{"device", NULL, RD_TEXT(device)},
-	{"counter", NULL, RD_TEXT(counter)},
-	{"meaning", "what was counted in the packets", RD_TEXT(meaning)},
-	{"packets", NULL, RD_UINT(packets)},
+static const struct rd_shape comparison_shape = RD_SHAPE("comparison",
+	"What the packets show, and what the device counted in the same time.",
+	RD_SAME(TEXT, device), RD_SAME(TEXT, counter),
+	{"meaning", "what was counted in the packets", RD_TEXT(meaning)}, RD_SAME(UINT, packets),
 	{"device_count", "null: unknown, for the reason in why", RD_UINT(device_count),
 		RD_IF(known)},
-	{"agrees", NULL, RD_BOOL(agrees)},
-	{"why", NULL, RD_TEXT_OR(why)},
-};
-static const struct rd_shape comparison_shape = {"comparison",
-	"What the packets show, and what the device counted in the same time.",
-	RD_FIELDS(comparison_fields)};
+	RD_SAME(BOOL, agrees), RD_SAME(TEXT_OR, why));
 #undef RD_THIS
 
 #define RD_THIS struct left_out
-static const struct rd_field left_out_fields[] = {
-	{"findings", NULL, RD_UINT(findings)},
-	{"conversations", NULL, RD_UINT(conversations)},
+const struct rd_shape left_out_shape = RD_SHAPE(NULL,
+	"Only in a page of --html, and only if something is not in it.", RD_SAME(UINT, findings),
+	RD_SAME(UINT, conversations),
 	{"conversations_with_findings", "of these conversations", RD_UINT(with_findings)},
 	{"series", "conversations without their series", RD_UINT(series)},
-	{"rows", "of applications, counters, mads, hosts.list and hosts.pairs", RD_UINT(rows)},
-};
-const struct rd_shape left_out_shape = {NULL,
-	"Only in a page of --html, and only if something is not in it.",
-	RD_FIELDS(left_out_fields)};
+	{"rows", "of applications, counters, mads, hosts.list and hosts.pairs", RD_UINT(rows)});
 #undef RD_THIS
 
 /* --- the report ------------------------------------------------------------------------------- */
@@ -195,7 +152,10 @@ static json_t *findings_left_out(const struct rd_at *at)
 		rd_findings_left_out(&((const RD_THIS *)at->object)->findings, NULL, RD_SEV_NONE));
 }
 
-static const struct rd_field report_fields[] = {
+const struct rd_shape report_shape = RD_SHAPE(NULL,
+	"Version 3. Keys are only added within a version. Keys that end in _ns are nanoseconds: "
+	"times since start_ns, or durations. Frames count from 1 over all files, as capture.files "
+	"says.",
 	{"duration_s", "from the first frame to the last", RD_MADE(duration, "'type': 'number'")},
 	{"verdict", NULL, RD_OBJECT(verdict, verdict_shape)},
 	{"capture", NULL, RD_VIEW(capture_shape)},
@@ -225,13 +185,7 @@ static const struct rd_field report_fields[] = {
 		"passive tap, or on adapters that do not consume them.",
 		RD_LIST(pause_senders, n_pause_senders, pause_sender_shape)},
 	{"pauses_left_out", "pause frames of further senders", RD_UINT(pauses_left_out)},
-	{"left_out", NULL, RD_MAYBE(json_in_a_page, left_out_shape)},
-};
-const struct rd_shape report_shape = {NULL,
-	"Version 3. Keys are only added within a version. Keys that end in _ns are nanoseconds: "
-	"times since start_ns, or durations. Frames count from 1 over all files, as capture.files "
-	"says.",
-	RD_FIELDS(report_fields)};
+	{"left_out", NULL, RD_MAYBE(json_in_a_page, left_out_shape)});
 
 json_t *report_frame_json(const struct rd_report *r)
 {

@@ -72,10 +72,9 @@ static json_t *name(const struct rd_at *at)
 	return rd_json_string(names[at->which]);
 }
 
-static const struct rd_field mad_fields[] = {
-	{"class", NULL, RD_UINT(class)},
-	{"method", NULL, RD_UINT(method)},
-	{"attribute", NULL, RD_UINT(attribute)},
+const struct rd_shape mad_shape = RD_SHAPE("mad",
+	"Management datagrams (MADs) of one class, method, attribute and status.",
+	RD_SAME(UINT, class), RD_SAME(UINT, method), RD_SAME(UINT, attribute),
 	{"class_name", "null: unknown", RD_MADE(name, RD_TYPE_TEXT_OR)},
 	{"method_name", NULL, RD_MADE(name, RD_TYPE_TEXT_OR), .which = 1},
 	{"attribute_name", NULL, RD_MADE(name, RD_TYPE_TEXT_OR), .which = 2},
@@ -84,8 +83,7 @@ static const struct rd_field mad_fields[] = {
 		"response",
 		RD_UINT(status)},
 	{"status_name", "null: no error, or unknown", RD_MADE(name, RD_TYPE_TEXT_OR), .which = 3},
-	{"frames", NULL, RD_UINT(frames.count)},
-	{"first_frame", NULL, RD_UINT(frames.first_frame)},
+	{"frames", NULL, RD_UINT(frames.count)}, {"first_frame", NULL, RD_UINT(frames.first_frame)},
 	{"last_frame", NULL, RD_UINT(frames.last_frame)},
 	{"repeated",
 		"frames with the transaction ID of a request that had no response yet; null in "
@@ -97,8 +95,4 @@ static const struct rd_field mad_fields[] = {
 		"at the end",
 		RD_UINT(unanswered.count), RD_IF(asks)},
 	{"unjudged", "requests of the last second, and those that the analysis had no room for",
-		RD_UINT(unjudged), RD_IF(asks)},
-};
-const struct rd_shape mad_shape = {"mad",
-	"Management datagrams (MADs) of one class, method, attribute and status.",
-	RD_FIELDS(mad_fields)};
+		RD_UINT(unjudged), RD_IF(asks)});

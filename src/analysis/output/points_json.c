@@ -11,21 +11,20 @@
 /* --- rows ------------------------------------------------------------------------------------- */
 
 #define RD_THIS struct rd_judgement
-static const struct rd_field brief_fields[] = {
-	{"label", "the word in front of it in the text", RD_TEXT(label)},
-	{"what", "a row's text", RD_TEXT_OR(row[RD_ROW_WHAT])},
-	{"rule", "null: no fault was found", RD_TEXT_OR(rule)},
-	{"severity", NULL, RD_NAME(severity, rd_severity_name), RD_IF(rule)},
-	{"certainty", NULL, RD_NAME(certainty, rd_certainty_name), RD_IF(rule)},
-	{"sender_owner", "of the QP that the worst finding is about",
-		RD_POINTER(owner[0], owner_shape)},
-	{"receiver_owner", "... of its peer", RD_POINTER(owner[1], owner_shape)},
-};
-static const struct rd_shape brief_shape = {NULL, NULL, RD_FIELDS(brief_fields)};
+static const struct rd_shape brief_shape =
+	RD_SHAPE(NULL, NULL, {"label", "the word in front of it in the text", RD_TEXT(label)},
+		{"what", "a row's text", RD_TEXT_OR(row[RD_ROW_WHAT])},
+		{"rule", "null: no fault was found", RD_TEXT_OR(rule)},
+		{"severity", NULL, RD_NAME(severity, rd_severity_name), RD_IF(rule)},
+		{"certainty", NULL, RD_NAME(certainty, rd_certainty_name), RD_IF(rule)},
+		{"sender_owner", "of the QP that the worst finding is about",
+			RD_POINTER(owner[0], owner_shape)},
+		{"receiver_owner", "... of its peer", RD_POINTER(owner[1], owner_shape)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_points_verdict
-static const struct rd_field verdict_fields[] = {
+static const struct rd_shape point_verdict_shape = RD_SHAPE("point_verdict",
+	"On a pair of captures with the same packets, or on a capture that is in no pair.",
 	{"pair", "index in pairs", RD_KNOWN(pair)},
 	{"capture", "index in captures, of one that is in no pair", RD_KNOWN(capture)},
 	{"better_pair",
@@ -33,11 +32,7 @@ static const struct rd_field verdict_fields[] = {
 		"has the same packets at both ends, or says the same",
 		RD_KNOWN(better)},
 	{"verdict", "the whole is in the report of that pair or capture",
-		RD_POINTER(of, brief_shape)},
-};
-static const struct rd_shape point_verdict_shape = {"point_verdict",
-	"On a pair of captures with the same packets, or on a capture that is in no pair.",
-	RD_FIELDS(verdict_fields)};
+		RD_POINTER(of, brief_shape)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_points_pair
@@ -58,14 +53,12 @@ static json_t *pair_start(const struct rd_at *at)
 	return json_integer((json_int_t)(pair->ends->start_ns - a->totals.moved_ns));
 }
 
-static const struct rd_field pair_fields[] = {
+static const struct rd_shape pair_shape = RD_SHAPE(NULL, NULL,
 	{"captures", "indexes in captures: A and B",
 		RD_MADE(captures, RD_TYPE_LIST(RD_TYPE_UINT) ", 'minItems': 2, 'maxItems': 2")},
 	{"start_ns", "A's first frame; nanoseconds since the Unix epoch",
 		RD_MADE(pair_start, RD_TYPE_INT)},
-	{"ends", NULL, RD_MADE(json_nothing_yet, "'$ref': 'analyze-ends.json#/properties/ends'")},
-};
-static const struct rd_shape pair_shape = {NULL, NULL, RD_FIELDS(pair_fields)};
+	{"ends", NULL, RD_MADE(json_nothing_yet, "'$ref': 'analyze-ends.json#/properties/ends'")});
 #undef RD_THIS
 
 #define RD_THIS struct rd_points_program
@@ -94,14 +87,12 @@ static json_t *ranks(const struct rd_at *at)
 	return list;
 }
 
-static const struct rd_field program_fields[] = {
+static const struct rd_shape program_shape = RD_SHAPE(NULL, NULL,
 	{"comm", "the command, or the kernel's module; empty: not known",
 		RD_MADE(program_name, RD_TYPE_TEXT)},
 	{"slurm_job", NULL, RD_MADE(program_name, RD_TYPE_TEXT_OR), .which = 1},
 	{"processes", NULL, RD_UINT(n_processes)},
-	{"ranks", "of those whose rank is known", RD_MADE(ranks, RD_TYPE_LIST(RD_TYPE_UINT))},
-};
-static const struct rd_shape program_shape = {NULL, NULL, RD_FIELDS(program_fields)};
+	{"ranks", "of those whose rank is known", RD_MADE(ranks, RD_TYPE_LIST(RD_TYPE_UINT))});
 #undef RD_THIS
 
 #define RD_THIS struct rd_points_host
@@ -109,13 +100,9 @@ static json_t *programs(const struct rd_at *at)
 {
 	const struct rd_points *p = at->up->object;
 	const RD_THIS *h = at->object;
-	json_t *list = json_array();
 
-	for (size_t i = 0; i < p->n_programs; i++)
-		if (&p->hosts[p->programs[i].host] == h)
-			json_array_append_new(
-				list, rd_shape_part(&program_shape, &p->programs[i], at));
-	return list;
+	return RD_JSON_LIST(program, p->programs, p->n_programs,
+		&p->hosts[program->host] == h ? rd_shape_part(&program_shape, program, at) : NULL);
 }
 
 static json_t *host_name(const struct rd_points *p, uint32_t host)
@@ -135,7 +122,7 @@ static json_t *addresses(const struct rd_at *at)
 	return list;
 }
 
-static const struct rd_field host_fields[] = {
+static const struct rd_shape host_shape = RD_SHAPE(NULL, NULL,
 	{"addresses",
 		"of packets, and of one port by the facts of the files; one that no facts name is "
 		"a host. The first one names it",
@@ -146,9 +133,7 @@ static const struct rd_field host_fields[] = {
 		"whose it is; silent: as unknown or no, and no packet from it was captured",
 		RD_NAME(captured, captured_name)},
 	{"programs", "whose QPs it has, as far as the files know",
-		RD_MADE_LIST(programs, program_shape)},
-};
-static const struct rd_shape host_shape = {NULL, NULL, RD_FIELDS(host_fields)};
+		RD_MADE_LIST(programs, program_shape)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_points_path
@@ -159,7 +144,9 @@ static json_t *path_end(const struct rd_at *at)
 	return host_name(at->up->object, at->which ? path->to : path->from);
 }
 
-static const struct rd_field path_fields[] = {
+static const struct rd_shape host_path_shape = RD_SHAPE("host_path",
+	"From one host to another: of each pair of addresses the most that one capture, or pair of "
+	"captures, shows.",
 	{"from", "name of the host", RD_MADE(path_end, RD_TYPE_TEXT)},
 	{"to", NULL, RD_MADE(path_end, RD_TYPE_TEXT), .which = 1},
 	{"packets", NULL, RD_UINT(count[RD_POINTS_PACKETS])},
@@ -169,14 +156,8 @@ static const struct rd_field path_fields[] = {
 	{"pauses", "gaps in its frames that fit pause frames", RD_UINT(count[RD_POINTS_PAUSES])},
 	{"paused_ns", "their time", RD_UINT(count[RD_POINTS_PAUSED_NS])},
 	{"latency",
-		"of responses to its requests, in the conversation with the largest p99; n 0: "
-		"none",
-		RD_OBJECT(latency, latency_shape)},
-};
-static const struct rd_shape host_path_shape = {"host_path",
-	"From one host to another: of each pair of addresses the most that one capture, or pair of "
-	"captures, shows.",
-	RD_FIELDS(path_fields)};
+		"of responses to its requests, in the conversation with the largest p99; n 0: none",
+		RD_OBJECT(latency, latency_shape)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_points_common
@@ -185,26 +166,27 @@ static json_t *place(const struct rd_at *at)
 	return rd_json_string(rd_points_place(at->up->object));
 }
 
-static const struct rd_field common_fields[] = {
-	{"place", "name of the host, or one of its addresses", RD_MADE(place, RD_TYPE_TEXT)},
-	{"is_address", "one of several of its host", RD_BOOL(address)},
-	{"side", "which end of the paths it is", RD_NAME(end, end_name)},
-	{"slow", "nothing was lost or retransmitted: faulty paths are those with slow responses",
-		RD_BOOL(slow)},
-	{"faulty",
-		"paths that it is an end of, with lost or retransmitted packets, or with a median "
-		"response four times that of the median path",
-		RD_UINT(faulty)},
-	{"of_faulty", "... of all such paths", RD_UINT(of_faulty)},
-	{"others", "other paths that it is an end of", RD_UINT(others)},
-	{"of_others", NULL, RD_UINT(of_others)},
-	{"owner", "the only process with QPs there; null: there are others, or not known",
-		RD_POINTER(owner, owner_shape)},
-};
 static const struct rd_shape common_shape = {NULL,
 	"Where most faulty paths end or begin, but not as many of the others. Counts of paths "
 	"between hosts, or between addresses; null: there is no such place.",
-	RD_FIELDS(common_fields), RD_IF(faulty)};
+	RD_ROWS({"place", "name of the host, or one of its addresses",
+			RD_MADE(place, RD_TYPE_TEXT)},
+		{"is_address", "one of several of its host", RD_BOOL(address)},
+		{"side", "which end of the paths it is", RD_NAME(end, end_name)},
+		{"slow",
+			"nothing was lost or retransmitted: faulty paths are those with slow "
+			"responses",
+			RD_BOOL(slow)},
+		{"faulty",
+			"paths that it is an end of, with lost or retransmitted packets, or with a "
+			"median response four times that of the median path",
+			RD_UINT(faulty)},
+		{"of_faulty", "... of all such paths", RD_UINT(of_faulty)},
+		{"others", "other paths that it is an end of", RD_UINT(others)},
+		RD_SAME(UINT, of_others),
+		{"owner", "the only process with QPs there; null: there are others, or not known",
+			RD_POINTER(owner, owner_shape)}),
+	RD_IF(faulty)};
 #undef RD_THIS
 
 #define RD_THIS struct rd_points_clock
@@ -213,17 +195,14 @@ static json_t *clock_offset(const struct rd_at *at)
 	return json_integer(((const RD_THIS *)at->object)->offset_ns);
 }
 
-static const struct rd_field clock_fields[] = {
+static const struct rd_shape point_clock_shape = RD_SHAPE("point_clock",
+	"How far the clock of a capture is ahead, by pairs whose clocks can be compared.",
 	{"capture", "index in captures", RD_UINT(capture)},
 	{"offset_ns",
 		"its clock minus that of the first one of the list, at that one's first frame",
 		RD_MADE(clock_offset, RD_TYPE_INT)},
 	{"error_ns", "the largest error of the offset, whatever the delays were",
-		RD_UINT(error_ns)},
-};
-static const struct rd_shape point_clock_shape = {"point_clock",
-	"How far the clock of a capture is ahead, by pairs whose clocks can be compared.",
-	RD_FIELDS(clock_fields)};
+		RD_UINT(error_ns)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_points_straggler
@@ -234,21 +213,19 @@ static json_t *straggler_name(const struct rd_at *at)
 	return rd_json_string(p->addresses[((const RD_THIS *)at->object)->address]);
 }
 
-static const struct rd_field straggler_fields[] = {
-	{"address", NULL, RD_MADE(straggler_name, RD_TYPE_TEXT)},
-	{"of", "addresses that were compared", RD_UINT(of)},
-	{"messages", "that it began although the peer's of the same number was there",
-		RD_UINT(late.n)},
-	{"late_ns", "their times since the last frame to it", RD_UINT(late.ns)},
-	{"max_ns", NULL, RD_UINT(late.max_ns)},
-	{"next_ns", "late_ns of the next address", RD_UINT(next_ns)},
-	{"owner", "as in common", RD_POINTER(owner, owner_shape)},
-};
 static const struct rd_shape straggler_shape = {NULL,
 	"Possibly what the others wait for: of all that exchange messages, it begins them far "
 	"later than any other, for a part of the time. null: no such address, or packets were "
 	"lost, retransmitted or paused, or responses slow.",
-	RD_FIELDS(straggler_fields), RD_IF(of)};
+	RD_ROWS({"address", NULL, RD_MADE(straggler_name, RD_TYPE_TEXT)},
+		{"of", "addresses that were compared", RD_UINT(of)},
+		{"messages", "that it began although the peer's of the same number was there",
+			RD_UINT(late.n)},
+		{"late_ns", "their times since the last frame to it", RD_UINT(late.ns)},
+		{"max_ns", NULL, RD_UINT(late.max_ns)},
+		{"next_ns", "late_ns of the next address", RD_UINT(next_ns)},
+		{"owner", "as in common", RD_POINTER(owner, owner_shape)}),
+	RD_IF(of)};
 #undef RD_THIS
 
 #define RD_THIS struct rd_points
@@ -264,7 +241,9 @@ static json_t *worst(const struct rd_at *at)
 			.start_ns = p->captures[v->capture].report->totals.first_ns});
 }
 
-static const struct rd_field points_fields[] = {
+const struct rd_shape points_shape = RD_SHAPE(NULL,
+	"Version 1. Keys are only added within a version. Times in \"ends\" of a pair are "
+	"nanoseconds of A's clock since start_ns of the pair.",
 	{"verdict", "the worst one, with times since start_ns of its pair or capture",
 		RD_MADE(worst, "'$ref': 'analyze.json#/properties/verdict'")},
 	{"verdicts", "worst first", RD_LIST(verdicts, n_verdicts, point_verdict_shape)},
@@ -278,12 +257,7 @@ static const struct rd_field points_fields[] = {
 	{"pairs", "captures with the same packets, in the order of captures",
 		RD_MADE_LIST(json_nothing_yet, pair_shape)},
 	{"captures", "in the order of the names of their first files",
-		RD_MADE(json_nothing_yet, RD_TYPE_LIST("'$ref': 'analyze.json'"))},
-};
-const struct rd_shape points_shape = {NULL,
-	"Version 1. Keys are only added within a version. Times in \"ends\" of a pair are "
-	"nanoseconds of A's clock since start_ns of the pair.",
-	RD_FIELDS(points_fields)};
+		RD_MADE(json_nothing_yet, RD_TYPE_LIST("'$ref': 'analyze.json'"))});
 #undef RD_THIS
 
 /* --- writing ---------------------------------------------------------------------------------- */

@@ -12,13 +12,8 @@ static json_t *psn(const struct rd_at *at)
 	return json_integer(((const RD_THIS *)at->object)->psn);
 }
 
-static const struct rd_field nak_fields[] = {
-	{"ns", NULL, RD_TIME(ns)},
-	{"frame", NULL, RD_UINT(frame)},
-	{"psn", NULL, RD_MADE(psn, RD_TYPE_INT)},
-	{"rnr", NULL, RD_BOOL(rnr)},
-};
-static const struct rd_shape nak_shape = {NULL, NULL, RD_FIELDS(nak_fields)};
+static const struct rd_shape nak_shape = RD_SHAPE(NULL, NULL, RD_SAME(TIME, ns),
+	RD_SAME(UINT, frame), {"psn", NULL, RD_MADE(psn, RD_TYPE_INT)}, RD_SAME(BOOL, rnr));
 #undef RD_THIS
 
 #define RD_THIS struct rd_psn_plot
@@ -53,16 +48,17 @@ static json_t *acked(const struct rd_at *at)
 	return list;
 }
 
-static const struct rd_field plot_fields[] = {
-	{"start_ns", NULL, RD_TIME(start_ns)},
-	{"width_ns", "of a step of time", RD_UINT(width_ns)},
-	{"steps", NULL, RD_UINT(n)},
-	{"psn", "the first PSN", RD_UINT(psn)},
+const struct rd_shape psn_plot_shape = RD_SHAPE("psn_plot",
+	"Only with --html, and only for some requesters: PSNs of its requests over time. They are "
+	"counted from psn on, without wrapping at 2^24; those after a restart of the sequence "
+	"follow the ones before.",
+	RD_SAME(TIME, start_ns), {"width_ns", "of a step of time", RD_UINT(width_ns)},
+	{"steps", NULL, RD_UINT(n)}, {"psn", "the first PSN", RD_UINT(psn)},
 	{"late",
 		"the plot begins after the first packet of the requester, with its first "
 		"retransmission or NAK",
 		RD_BOOL(late)},
-	{"restarts", NULL, RD_UINT(restarts)},
+	RD_SAME(UINT, restarts),
 	{"sent",
 		"first transmissions: [step, lowest PSN, highest PSN]; steps without any are left "
 		"out",
@@ -71,10 +67,4 @@ static const struct rd_field plot_fields[] = {
 	{"acked", "[step, next PSN that the responder expects], where it grows",
 		RD_MADE(acked, RD_TYPE_LIST(NUMBERS(2)))},
 	{"naks", "at most 64, regularly selected", RD_ARRAY(naks, n_naks, nak_shape)},
-	{"naks_in_all", NULL, RD_UINT(naks_in_all)},
-};
-const struct rd_shape psn_plot_shape = {"psn_plot",
-	"Only with --html, and only for some requesters: PSNs of its requests over time. They are "
-	"counted from psn on, without wrapping at 2^24; those after a restart of the sequence "
-	"follow the ones before.",
-	RD_FIELDS(plot_fields)};
+	RD_SAME(UINT, naks_in_all));

@@ -56,28 +56,17 @@ json_t *json_in_a_page(const struct rd_at *at)
 }
 
 #define RD_THIS struct rd_incident
-static const struct rd_field incident_fields[] = {
-	{"count", "how often", RD_UINT(count)},
-	{"first_frame", NULL, RD_UINT(first_frame)},
-	{"last_frame", NULL, RD_UINT(last_frame)},
-	{"first_ns", NULL, RD_TIME(first_ns)},
-	{"last_ns", NULL, RD_TIME(last_ns)},
-};
-const struct rd_shape incident_shape = {"event",
-	"Something that happened: how often, first and last frame and time.",
-	RD_FIELDS(incident_fields)};
+const struct rd_shape incident_shape =
+	RD_SHAPE("event", "Something that happened: how often, first and last frame and time.",
+		{"count", "how often", RD_UINT(count)}, RD_SAME(UINT, first_frame),
+		RD_SAME(UINT, last_frame), RD_SAME(TIME, first_ns), RD_SAME(TIME, last_ns));
 #undef RD_THIS
 
 #define RD_THIS struct rd_latency
-static const struct rd_field latency_fields[] = {
-	{"n", NULL, RD_UINT(n)},
-	{"min_ns", NULL, RD_UINT(min)},
-	{"p50_ns", NULL, RD_UINT(p50)},
-	{"p90_ns", NULL, RD_UINT(p90)},
-	{"p99_ns", NULL, RD_UINT(p99)},
-	{"max_ns", NULL, RD_UINT(max)},
-};
 const struct rd_shape latency_shape = {"latency",
 	"Nanoseconds; percentiles are interpolated within histogram steps, of applications exact "
 	"where \"exact\" is true. null: no sample.",
-	RD_FIELDS(latency_fields), RD_IF(n)};
+	RD_ROWS(RD_SAME(UINT, n), {"min_ns", NULL, RD_UINT(min)}, {"p50_ns", NULL, RD_UINT(p50)},
+		{"p90_ns", NULL, RD_UINT(p90)}, {"p99_ns", NULL, RD_UINT(p99)},
+		{"max_ns", NULL, RD_UINT(max)}),
+	RD_IF(n)};

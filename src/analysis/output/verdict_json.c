@@ -19,23 +19,23 @@ static const char *place_name(unsigned int bit)
 /* --- times ------------------------------------------------------------------------------------ */
 
 #define RD_THIS struct rd_times
-static const struct rd_field times_fields[] = {
-	{"idle_ns", "no request was open; ended by a request", RD_UINT(ns[RD_TIME_IDLE])},
-	{"reply_ns", "no request was open; ended by a message of the peer",
-		RD_UINT(ns[RD_TIME_REPLY])},
-	{"sending_ns", "ended by a further request", RD_UINT(ns[RD_TIME_SENDING])},
-	{"waiting_ns", "ended by the first packet of a response", RD_UINT(ns[RD_TIME_WAITING])},
-	{"receiving_ns", "ended by a further READ response", RD_UINT(ns[RD_TIME_RECEIVING])},
-	{"not_ready_ns", "after an RNR NAK, ended by the request again",
-		RD_UINT(ns[RD_TIME_NOT_READY])},
-	{"recovery_ns", "ended by a retransmission, or by a frame while one is under way",
-		RD_UINT(ns[RD_TIME_RECOVERY])},
-	{"pauses", "requests after times when none was open", RD_UINT(pauses)},
-};
 const struct rd_shape times_shape = {"times",
 	"What requesters spent their time on: each interval between two of their frames, by the "
 	"frame that ended it.",
-	RD_FIELDS(times_fields), .nullable = true};
+	RD_ROWS({"idle_ns", "no request was open; ended by a request", RD_UINT(ns[RD_TIME_IDLE])},
+		{"reply_ns", "no request was open; ended by a message of the peer",
+			RD_UINT(ns[RD_TIME_REPLY])},
+		{"sending_ns", "ended by a further request", RD_UINT(ns[RD_TIME_SENDING])},
+		{"waiting_ns", "ended by the first packet of a response",
+			RD_UINT(ns[RD_TIME_WAITING])},
+		{"receiving_ns", "ended by a further READ response",
+			RD_UINT(ns[RD_TIME_RECEIVING])},
+		{"not_ready_ns", "after an RNR NAK, ended by the request again",
+			RD_UINT(ns[RD_TIME_NOT_READY])},
+		{"recovery_ns", "ended by a retransmission, or by a frame while one is under way",
+			RD_UINT(ns[RD_TIME_RECOVERY])},
+		{"pauses", "requests after times when none was open", RD_UINT(pauses)}),
+	.nullable = true};
 #undef RD_THIS
 
 /* --- the verdict ------------------------------------------------------------------------------ */
@@ -51,25 +51,24 @@ static json_t *slow_share(const struct rd_at *at)
 	return json_real((double)(int)(((const RD_THIS *)at->object)->share * 1000 + 0.5) / 1000);
 }
 
-static const struct rd_field slow_fields[] = {
-	{"spent", NULL, RD_NAME(what, time_name)},
-	{"share", NULL, RD_MADE(slow_share, "'type': 'number', 'minimum': 0, 'maximum': 1")},
-	{"where", "the place; unknown: this capture cannot tell several apart; null: none",
-		RD_NAME(places, rd_place_key),
-		.schema = "'enum': [" PLACE_NAMES ", 'unknown', null]"},
-	{"places", PLACES, RD_BITS(places, place_name),
-		.schema = RD_TYPE_LIST("'enum': [" PLACE_NAMES "]")},
-	{"certainty", "that it is up to one of these places",
-		RD_NAME(certainty, rd_certainty_name)},
-	{"conversation", "that with most of this time; the places are of its hosts",
-		RD_UINT(conversation)},
-	{"side", NULL, RD_NAME(side, side_name)},
-	{"times", NULL, RD_OBJECT(sum, times_shape)},
-};
 static const struct rd_shape slow_shape = {NULL,
 	"What most of the time of all requests was spent on, of each reliable connection with both "
 	"directions; null: there is none.",
-	RD_FIELDS(slow_fields), RD_IF(all_ns)};
+	RD_ROWS({"spent", NULL, RD_NAME(what, time_name)},
+		{"share", NULL,
+			RD_MADE(slow_share, "'type': 'number', 'minimum': 0, 'maximum': 1")},
+		{"where", "the place; unknown: this capture cannot tell several apart; null: none",
+			RD_NAME(places, rd_place_key),
+			.schema = "'enum': [" PLACE_NAMES ", 'unknown', null]"},
+		{"places", PLACES, RD_BITS(places, place_name),
+			.schema = RD_TYPE_LIST("'enum': [" PLACE_NAMES "]")},
+		{"certainty", "that it is up to one of these places",
+			RD_NAME(certainty, rd_certainty_name)},
+		{"conversation", "that with most of this time; the places are of its hosts",
+			RD_UINT(conversation)},
+		{"side", NULL, RD_NAME(side, side_name)},
+		{"times", NULL, RD_OBJECT(sum, times_shape)}),
+	RD_IF(all_ns)};
 #undef RD_THIS
 
 #define RD_THIS struct rd_stragglers
@@ -85,21 +84,16 @@ static json_t *slowest(const struct rd_at *at)
 	return list;
 }
 
-static const struct rd_field straggler_fields[] = {
-	{"count", NULL, RD_UINT(n)},
-	{"of", "equals", RD_UINT(of)},
-	{"median_ns", NULL, RD_UINT(median_ns)},
+static const struct rd_shape stragglers_shape = RD_SHAPE(NULL,
+	"Connections whose responses take more than four times the median of their equals: the "
+	"same verb, messages of similar size, there for most of the time.",
+	{"count", NULL, RD_UINT(n)}, {"of", "equals", RD_UINT(of)}, RD_SAME(UINT, median_ns),
 	{"host", "part of all of them and of no other", RD_CHARS_OR(host)},
 	{"slowest", NULL,
 		RD_MADE(slowest,
 			"'type': 'array', 'maxItems': 8, 'items': {'type': 'object', 'properties': "
 			"{'conversation': {" RD_TYPE_UINT "}, 'p50_ns': {" RD_TYPE_UINT
-			"}}, 'required': ['conversation', 'p50_ns']}")},
-};
-static const struct rd_shape stragglers_shape = {NULL,
-	"Connections whose responses take more than four times the median of their equals: the "
-	"same verb, messages of similar size, there for most of the time.",
-	RD_FIELDS(straggler_fields)};
+			"}}, 'required': ['conversation', 'p50_ns']}")});
 #undef RD_THIS
 
 #define RD_THIS struct rd_judgement
@@ -109,14 +103,12 @@ static const struct rd_shape stragglers_shape = {NULL,
 static json_t *rows(const struct rd_at *at)
 {
 	const RD_THIS *v = at->object;
-	json_t *list = json_array();
 
-	for (enum rd_row i = 0; i < RD_ROWS; i++)
-		if (v->row[i] && *v->row[i])
-			json_array_append_new(
-				list, json_pack("{s:s, s:o}", "label", rd_row_label(v, i), "text",
-					      rd_json_string(v->row[i])));
-	return list;
+	return RD_JSON_LIST(row, v->row, RD_ROWS,
+		*row && **row ? json_pack("{s:s, s:o}", "label",
+					rd_row_label(v, (enum rd_row)(row - v->row)), "text",
+					rd_json_string(*row))
+			      : NULL);
 }
 
 /* "LOSS: ...; where: ..." */
@@ -139,7 +131,8 @@ static json_t *text(const struct rd_at *at)
 	return value;
 }
 
-static const struct rd_field verdict_fields[] = {
+const struct rd_shape verdict_shape = RD_SHAPE(NULL,
+	"What happened, to whom, how much, since when, where, and how certain.",
 	{"text", "all rows, each with its label as a line", RD_MADE(text, RD_TYPE_TEXT)},
 	{"rows", "first what happened; only those that say something",
 		RD_MADE(rows,
@@ -177,31 +170,20 @@ static const struct rd_field verdict_fields[] = {
 		RD_TEXT_OR(row[RD_ROW_SURE])},
 	{"capture_next", "the host whose port shows more", RD_CHARS_OR(capture_next)},
 	{"slow", NULL, RD_OBJECT(slow, slow_shape)},
-	{"stragglers", NULL, RD_OBJECT(stragglers, stragglers_shape)},
-};
-const struct rd_shape verdict_shape = {NULL,
-	"What happened, to whom, how much, since when, where, and how certain.",
-	RD_FIELDS(verdict_fields)};
+	{"stragglers", NULL, RD_OBJECT(stragglers, stragglers_shape)});
 #undef RD_THIS
 
 /* --- hosts ------------------------------------------------------------------------------------ */
 
 #define RD_THIS struct rd_host
-static const struct rd_field host_fields[] = {
-	{"address", NULL, RD_CHARS(address)},
-	{"sent_frames", NULL, RD_UINT(sent_frames)},
-	{"sent_bytes", NULL, RD_UINT(sent_bytes)},
-	{"received_frames", NULL, RD_UINT(received_frames)},
-	{"received_bytes", NULL, RD_UINT(received_bytes)},
-	{"senders", "hosts that send to it", RD_UINT(senders)},
+static const struct rd_shape host_shape = RD_SHAPE(NULL, NULL, RD_SAME(CHARS, address),
+	RD_SAME(UINT, sent_frames), RD_SAME(UINT, sent_bytes), RD_SAME(UINT, received_frames),
+	RD_SAME(UINT, received_bytes), {"senders", "hosts that send to it", RD_UINT(senders)},
 	{"receivers", "hosts that it sends to", RD_UINT(receivers)},
 	{"peak_bytes", "most that it received within 100 us", RD_UINT(peak_bytes)},
-	{"peak_start_ns", NULL, RD_TIME(peak_ns), RD_IF(peak_bytes)},
-	{"peak_frame", NULL, RD_POSITIVE(peak_frame)},
+	{"peak_start_ns", NULL, RD_TIME(peak_ns), RD_IF(peak_bytes)}, RD_SAME(POSITIVE, peak_frame),
 	{"peak_senders", "hosts that sent it", RD_UINT(peak_senders)},
-	{"most_senders", "hosts that send to it within any 100 us", RD_UINT(most_senders)},
-};
-static const struct rd_shape host_shape = {NULL, NULL, RD_FIELDS(host_fields)};
+	{"most_senders", "hosts that send to it within any 100 us", RD_UINT(most_senders)});
 #undef RD_THIS
 
 #define RD_THIS struct rd_host_pair
@@ -213,26 +195,20 @@ static json_t *address_of(const struct rd_at *at)
 	return rd_json_string(h->host[at->which ? p->to : p->from].address);
 }
 
-static const struct rd_field pair_fields[] = {
-	{"from", NULL, RD_MADE(address_of, RD_TYPE_TEXT)},
-	{"to", NULL, RD_MADE(address_of, RD_TYPE_TEXT), .which = 1},
-	{"frames", NULL, RD_UINT(frames)},
-	{"bytes", NULL, RD_UINT(bytes)},
-};
-static const struct rd_shape pair_shape = {NULL, NULL, RD_FIELDS(pair_fields)};
+static const struct rd_shape pair_shape =
+	RD_SHAPE(NULL, NULL, {"from", NULL, RD_MADE(address_of, RD_TYPE_TEXT)},
+		{"to", NULL, RD_MADE(address_of, RD_TYPE_TEXT), .which = 1}, RD_SAME(UINT, frames),
+		RD_SAME(UINT, bytes));
 #undef RD_THIS
 
 #define RD_THIS struct rd_hosts
-static const struct rd_field hosts_fields[] = {
+const struct rd_shape hosts_shape = RD_SHAPE(NULL,
+	"Frames of QPs by hosts: 1024 hosts and 4096 pairs at most. Windows of 100 us begin with "
+	"the first frame after the one before.",
 	{"list", NULL, RD_LIST(host, n, host_shape)},
 	{"pairs", "those with most bytes first", RD_LIST(pair, n_pairs, pair_shape)},
 	{"frames_left_out", "of hosts beyond these limits", RD_UINT(frames_left_out)},
-	{"bytes_left_out", NULL, RD_UINT(bytes_left_out)},
-};
-const struct rd_shape hosts_shape = {NULL,
-	"Frames of QPs by hosts: 1024 hosts and 4096 pairs at most. Windows of 100 us begin with "
-	"the first frame after the one before.",
-	RD_FIELDS(hosts_fields)};
+	RD_SAME(UINT, bytes_left_out));
 #undef RD_THIS
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -248,18 +224,13 @@ static json_t *in_all(const struct rd_at *at)
 static json_t *named(const struct rd_at *at)
 {
 	const struct rd_group *g = at->object;
-	json_t *list = json_array();
 
-	for (size_t k = 0; k < g->n && k < GROUP_MAX; k++)
-		json_array_append_new(list, rd_json_u64((uint64_t)(g->finding[k] - g->all)));
-	return list;
+	return RD_JSON_LIST(
+		f, g->finding, RD_MIN(g->n, GROUP_MAX), rd_json_u64((uint64_t)(*f - g->all)));
 }
 
-static const struct rd_field group_fields[] = {
-	{"rule", NULL, RD_TEXT(rule)},
+const struct rd_shape group_shape = RD_SHAPE(NULL, NULL, RD_SAME(TEXT, rule),
 	{"count", "of their evidence", RD_UINT(count)},
 	{"findings_in_all", "with those of findings_left_out", RD_MADE(in_all, RD_TYPE_UINT)},
 	{"findings", "indexes in findings, the first 64",
-		RD_MADE(named, RD_TYPE_LIST(RD_TYPE_UINT) ", 'maxItems': 64")},
-};
-const struct rd_shape group_shape = {NULL, NULL, RD_FIELDS(group_fields)};
+		RD_MADE(named, RD_TYPE_LIST(RD_TYPE_UINT) ", 'maxItems': 64")});

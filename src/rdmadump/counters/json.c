@@ -56,7 +56,7 @@ static json_t *counter_object(const struct reading *p, size_t i)
 static json_t *port_object(const struct reading *p, bool all)
 {
 	const struct rd_counters *c = &p->counters;
-	json_t *list = json_array(), *refused = json_array(), *o;
+	json_t *list = json_array(), *o;
 
 	for (size_t i = 0; i < c->n; i++)
 		if (all || !p->growth || p->growth[i].amount || !rd_growth_known(&p->growth[i]))
@@ -66,9 +66,8 @@ static json_t *port_object(const struct reading *p, bool all)
 		c->infiniband ? "InfiniBand" : "Ethernet", "time_ns", (json_int_t)c->time_ns,
 		"lifespan_ms", (json_int_t)c->lifespan_ms, "unreadable",
 		(json_int_t)c->n_unreadable);
-	for (unsigned int i = 0; i < c->n_refusals; i++)
-		json_array_append_new(refused, rd_json_refusal(&c->refusal[i]));
-	json_object_set_new(o, "refused", refused);
+	json_object_set_new(o, "refused",
+		RD_JSON_LIST(refusal, c->refusal, c->n_refusals, rd_json_refusal(refusal)));
 	json_object_set_new(o, "firmware_not_asked", rd_json_text(c->not_asked));
 	json_object_set_new(o, "duration_s", p->seconds > 0 ? json_real(p->seconds) : json_null());
 	json_object_set_new(o, "counters", list);
@@ -78,11 +77,9 @@ static json_t *port_object(const struct reading *p, bool all)
 
 int counters_json(FILE *out, const struct readings *r, bool all, size_t indent)
 {
-	json_t *ports = json_array(), *root;
+	json_t *ports = RD_JSON_LIST(p, r->port, r->n, port_object(p, all)), *root;
 	int ret;
 
-	for (size_t i = 0; i < r->n; i++)
-		json_array_append_new(ports, port_object(&r->port[i], all));
 	root = rd_document(VERSION, r->n ? r->port[0].counters.time_ns : 0,
 		json_pack("{s:o}", "ports", ports));
 	if (!root || json_array_size(ports) != r->n) {

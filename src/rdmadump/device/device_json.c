@@ -42,38 +42,24 @@ static json_t *json_mac(const uint8_t mac[6])
 
 json_t *rd_json_netdevs(const struct rd_port *port)
 {
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < port->n_netdevs; i++) {
-		const struct rd_netdev *netdev = &port->netdevs[i];
-
-		json_array_append_new(list,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name", netdev->name, "mac",
-				json_mac(netdev->mac), "mtu", rd_json_u64_or_null(netdev->mtu),
-				"ifindex", rd_json_u64_or_null(netdev->ifindex), "operstate",
-				rd_json_text(netdev->operstate), "slaves",
-				rd_json_text(netdev->slaves)));
-	}
-	return list;
+	return RD_JSON_LIST(netdev, port->netdevs, port->n_netdevs,
+		json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "name", netdev->name, "mac",
+			json_mac(netdev->mac), "mtu", rd_json_u64_or_null(netdev->mtu), "ifindex",
+			rd_json_u64_or_null(netdev->ifindex), "operstate",
+			rd_json_text(netdev->operstate), "slaves", rd_json_text(netdev->slaves)));
 }
 
 json_t *rd_json_gids(const struct rd_device *device, const struct rd_port *port)
 {
 	bool iwarp = !strcmp(device->node_type, "RNIC");
-	json_t *list = json_array();
+	char text[RD_ADDRESS_LEN], ip[RD_ADDRESS_LEN];
 
-	for (unsigned int i = 0; i < port->n_gids; i++) {
-		const struct rd_gid *gid = &port->gids[i];
-		char text[RD_ADDRESS_LEN], ip[RD_ADDRESS_LEN];
-
-		json_array_append_new(
-			list, json_pack("{s:i, s:s, s:s, s:o, s:o}", "index", (int)gid->index,
-				      "gid", rd_gid_text(text, gid->raw), "type",
-				      iwarp ? "iWARP" : rd_gid_type_name(gid->type), "ip",
-				      rd_json_text(rd_gid_ipv4_text(ip, gid->raw)), "netdev",
-				      rd_json_text(gid->ndev)));
-	}
-	return list;
+	return RD_JSON_LIST(gid, port->gids, port->n_gids,
+		json_pack("{s:i, s:s, s:s, s:o, s:o}", "index", (int)gid->index, "gid",
+			rd_gid_text(text, gid->raw), "type",
+			iwarp ? "iWARP" : rd_gid_type_name(gid->type), "ip",
+			rd_json_text(rd_gid_ipv4_text(ip, gid->raw)), "netdev",
+			rd_json_text(gid->ndev)));
 }
 
 /* Whose traffic a capture shows; null if that is not known, or none is possible. */
@@ -100,6 +86,11 @@ static json_t *json_capture(const struct rd_device *device, const struct rd_port
 		rd_json_text(todo), "scope", json_scope(device, verdict));
 }
 
+json_t *rd_json_of_ib(const struct rd_port *port, uint32_t n)
+{
+	return port->link == RD_LINK_INFINIBAND ? json_integer(n) : json_null();
+}
+
 static json_t *json_ports(const struct rd_device *device)
 {
 	static const char *const layers[] = {
@@ -108,28 +99,17 @@ static json_t *json_ports(const struct rd_device *device)
 		[RD_LINK_INFINIBAND] = "InfiniBand",
 		[RD_LINK_RAW] = "",
 	};
-	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < device->n_ports; i++) {
-		const struct rd_port *port = &device->ports[i];
-		bool ib = port->link == RD_LINK_INFINIBAND;
-
-		json_array_append_new(list,
-			json_pack(
-				"{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-				"port", (int)port->num, "link",
-				rd_json_text(rd_link_name(device, port)), "link_layer",
-				rd_json_text(layers[port->link]), "state",
-				rd_json_text(port->state), "phys_state",
-				rd_json_text(port->phys_state), "rate", rd_json_text(port->rate),
-				"lanes", rd_json_text(port->lanes), "bits_per_second",
-				rd_json_u64_or_null(port->speed), "lid",
-				ib ? json_integer(port->lid) : json_null(), "sm_lid",
-				ib ? json_integer(port->sm_lid) : json_null(), "netdevs",
-				rd_json_netdevs(port), "gids", rd_json_gids(device, port),
-				"capture", json_capture(device, port)));
-	}
-	return list;
+	return RD_JSON_LIST(port, device->ports, device->n_ports,
+		json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			"port", (int)port->num, "link", rd_json_text(rd_link_name(device, port)),
+			"link_layer", rd_json_text(layers[port->link]), "state",
+			rd_json_text(port->state), "phys_state", rd_json_text(port->phys_state),
+			"rate", rd_json_text(port->rate), "lanes", rd_json_text(port->lanes),
+			"bits_per_second", rd_json_u64_or_null(port->speed), "lid",
+			rd_json_of_ib(port, port->lid), "sm_lid", rd_json_of_ib(port, port->sm_lid),
+			"netdevs", rd_json_netdevs(port), "gids", rd_json_gids(device, port),
+			"capture", json_capture(device, port)));
 }
 
 json_t *rd_json_function(const struct rd_function *f)
@@ -151,47 +131,30 @@ static json_t *json_others(const struct rd_devices *devices, const struct rd_dev
 
 json_t *rd_json_representors(const struct rd_device *device)
 {
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < device->n_representors; i++) {
-		const struct rd_representor *rep = &device->representors[i];
-
-		json_array_append_new(list,
-			json_pack("{s:s, s:s, s:o, s:I, s:o}", "netdev", rep->netdev, "kind",
-				rd_function_name(rep->kind), "controller",
-				rep->has_controller ? json_integer(rep->controller) : json_null(),
-				"pf", (json_int_t)rep->pf, "number",
-				rep->kind == RD_FUNCTION_PF ? json_null()
-							    : json_integer(rep->number)));
-	}
-	return list;
+	return RD_JSON_LIST(rep, device->representors, device->n_representors,
+		json_pack("{s:s, s:s, s:o, s:I, s:o}", "netdev", rep->netdev, "kind",
+			rd_function_name(rep->kind), "controller",
+			rep->has_controller ? json_integer(rep->controller) : json_null(), "pf",
+			(json_int_t)rep->pf, "number",
+			rep->kind == RD_FUNCTION_PF ? json_null() : json_integer(rep->number)));
 }
 
 json_t *rd_json_devices(const struct rd_devices *devices)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < devices->n; i++) {
-		const struct rd_device *device = &devices->dev[i];
-
-		json_array_append_new(list,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-				  "s:o, s:o, s:o, s:o}",
-				"name", device->name, "pci", rd_json_text(device->pci), "function",
-				rd_json_function(&device->function), "representors",
-				rd_json_representors(device), "not_captured",
-				json_others(devices, device), "model",
-				rd_json_text(rd_device_model(device)), "driver",
-				rd_json_text(device->driver), "firmware", rd_json_text(device->fw),
-				"board_id", rd_json_text(device->board_id), "hca_type",
-				rd_json_text(device->hca_type), "node_type",
-				rd_json_text(device->node_type), "node_desc",
-				rd_json_text(device->node_desc), "node_guid",
-				rd_json_guid(device->node_guid), "vendor_id",
-				json_id(device->vendor_id), "part_id", json_id(device->part_id),
-				"ports", json_ports(device)));
-	}
-	return list;
+	return RD_JSON_LIST(device, devices->dev, devices->n,
+		json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+			  "s:o, s:o, s:o, s:o}",
+			"name", device->name, "pci", rd_json_text(device->pci), "function",
+			rd_json_function(&device->function), "representors",
+			rd_json_representors(device), "not_captured", json_others(devices, device),
+			"model", rd_json_text(rd_device_model(device)), "driver",
+			rd_json_text(device->driver), "firmware", rd_json_text(device->fw),
+			"board_id", rd_json_text(device->board_id), "hca_type",
+			rd_json_text(device->hca_type), "node_type",
+			rd_json_text(device->node_type), "node_desc",
+			rd_json_text(device->node_desc), "node_guid",
+			rd_json_guid(device->node_guid), "vendor_id", json_id(device->vendor_id),
+			"part_id", json_id(device->part_id), "ports", json_ports(device)));
 }
 
 /* --- refusals of the firmware --- */

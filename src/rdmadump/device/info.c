@@ -296,13 +296,13 @@ static void print_lids(
 
 	if (ib)
 		snprintf(text, sizeof(text), "%u, LMC %u", port->lid, p->lmc);
-	rd_sheet_value(t->sheet, "lid", "LID", ib ? json_integer(port->lid) : json_null(), text);
+	rd_sheet_value(t->sheet, "lid", "LID", rd_json_of_ib(port, port->lid), text);
 	if (ib)
 		snprintf(text, sizeof(text), "LID %u, SL %u", port->sm_lid, p->sm_sl);
-	rd_sheet_value(t->sheet, "sm_lid", "subnet manager",
-		ib ? json_integer(port->sm_lid) : json_null(), text);
-	rd_sheet_json(t->sheet, "lmc", ib ? json_integer(p->lmc) : json_null());
-	rd_sheet_json(t->sheet, "sm_sl", ib ? json_integer(p->sm_sl) : json_null());
+	rd_sheet_value(
+		t->sheet, "sm_lid", "subnet manager", rd_json_of_ib(port, port->sm_lid), text);
+	rd_sheet_json(t->sheet, "lmc", rd_json_of_ib(port, p->lmc));
+	rd_sheet_json(t->sheet, "sm_sl", rd_json_of_ib(port, p->sm_sl));
 }
 
 static void print_speed(

@@ -14,6 +14,8 @@ const char *rd_link_name(const struct rd_device *device, const struct rd_port *p
 
 /* Null for 0. */
 json_t *rd_json_guid(uint64_t guid);
+/* Null for a port that is not InfiniBand. */
+json_t *rd_json_of_ib(const struct rd_port *port, uint32_t n);
 json_t *rd_json_netdevs(const struct rd_port *port);
 json_t *rd_json_gids(const struct rd_device *device, const struct rd_port *port);
 json_t *rd_json_function(const struct rd_function *function);
