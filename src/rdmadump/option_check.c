@@ -55,6 +55,8 @@ static int check_output(const struct capture_options *o, struct rd_error *err)
 			"--compress"},
 		{rotates && !named,
 			"a series of files needs a name, not standard output: give -w FILE"},
+		{(o->files || o->session.out.rotation.ring) && !rotates,
+			"-W and -b files:N count files: give -C or -G too"},
 		{o->session.out.hold && rotates,
 			"-M writes one file at the end: not with -C, -G or -b KEY:VALUE"},
 		{capture_to_pipe(o) && o->json && o->print,
@@ -73,9 +75,6 @@ static int check_output(const struct capture_options *o, struct rd_error *err)
 		return -1;
 	if (rd_spawn_check("-z", o->session.out.rotation.command, err) < 0)
 		return -1;
-	if (o->files && !rotates)
-		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-			"-W %u counts files: give -C or -G too", o->files);
 	return REPORT_FIRST(list, err);
 }
 

@@ -58,6 +58,7 @@ done <<'LIST'
 1|-s quiet|called --silent here
 1|-p host|called --no-promiscuous-mode here
 1|-W 3 -w TMP/o|give -C or -G too
+1|-b files:3 -w TMP/o|give -C or -G too
 1|-C 1|give -w FILE
 1|--write= -c 1|-w: '' is empty
 1|--host= -c 1|--host: '' is empty; give a value, or leave it out
