@@ -17,9 +17,10 @@
  *   *  a word, without "/"     +  a word     $  words, up to a comma or "/"     %  a line
  * Of several patterns at one place, the first one counts.
  */
+#define PATTERNS_MAX 20 /* of a row */
 static const struct {
 	enum rd_redact_kind kind;
-	const char *patterns[32];
+	const char *patterns[PATTERNS_MAX];
 } labels[] = {
 	{RD_REDACT_USER, {"/home/*", "/users/*", "log name#*", "user name#*", "user=~*",
 				 "user id=*(", "acct=~*", "uid=\"*\"", "^uid=*,",
@@ -73,6 +74,7 @@ static unsigned char first_of(const char *pattern)
 	return *pattern == '*' ? 0 : (unsigned char)tolower((unsigned char)*pattern);
 }
 
+_Static_assert(RD_COUNT(labels) * PATTERNS_MAX <= LABELS_MAX, "each has its place in the index");
 void labels_index(struct rd_redact *r)
 {
 	struct label *label = r->label;
@@ -112,13 +114,18 @@ static bool ends_name(const struct labels *l, char extent, char c)
 
 static bool match(struct labels *l, const char *pattern, size_t at);
 
-/* The name at `at`: as short as the rest of the pattern permits. */
+/*
+ * The name at `at`: as short as the rest of the pattern permits. Only secrets are longer than any
+ * name: text without blanks would be searched to its end for each label in it.
+ */
 static bool match_name(struct labels *l, const char *pattern, size_t at)
 {
 	const size_t k = l->n_names++;
+	const size_t last =
+		l->kind == RD_REDACT_SECRET ? l->n : RD_MIN(l->n, at + NAME_MAX_LEN + 1);
 	size_t end = at;
 
-	while (end < l->n && !ends_name(l, *pattern, l->text[end]) &&
+	while (end < last && !ends_name(l, *pattern, l->text[end]) &&
 		!(end > at && l->text[end] == pattern[1] && match(l, pattern + 1, end)))
 		end++;
 	if (pattern[1]) {
@@ -171,7 +178,9 @@ static bool match(struct labels *l, const char *pattern, size_t at)
 			return false;
 		break;
 	case '?':
-		while (at < l->n && !isspace((unsigned char)text[at]) && text[at] != pattern[1])
+		for (size_t n = 0; at < l->n && n < NAME_MAX_LEN && text[at] != pattern[1] &&
+				   !isspace((unsigned char)text[at]);
+			n++)
 			at++;
 		break;
 	case '*':
@@ -243,8 +252,12 @@ void labels_collect(struct rd_redact *r, const char *text, size_t n, bool data)
 {
 	struct labels l = {.text = text, .n = n, .data = data};
 
-	for (size_t at = 0; at < n; at++)
-		if (label_find(r, &l, at))
-			for (size_t i = 0; i < l.n_names; i++)
-				rd_redact_name(r, l.kind, text + l.name[i].at, l.name[i].n);
+	for (size_t at = 0; at < n; at++) {
+		if (!label_find(r, &l, at))
+			continue;
+		for (size_t i = 0; i < l.n_names; i++)
+			rd_redact_name(r, l.kind, text + l.name[i].at, l.name[i].n);
+		if (l.n_names && l.name[0].n > NAME_MAX_LEN) /* what is in it is no label */
+			at = l.name[0].at + l.name[0].n - 1;
+	}
 }

@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #define ANYWHERE_LEN 8 /* a name of this length is also replaced within words */
-#define NAME_MAX_LEN 1024
 
 /* These name no machine and nobody; replacing them would make text unreadable. */
 static const char common[] =
@@ -110,16 +109,19 @@ const char *const kind_names[RD_REDACT_KINDS] = {"mac", "guid", "ipv4", "ipv6", 
 char *name_replacement(struct rd_redact *r, enum rd_redact_kind kind, const char *name, size_t n)
 {
 	struct rd_hash h = rd_hash_begin();
-	char lower[NAME_MAX_LEN], *to;
+	char *lower, *to = NULL;
 	unsigned int words;
 
 	if (is_common(kind, name, n) || (kind == RD_REDACT_NODE && is_default_node(name, n)))
 		return NULL;
-	for (size_t i = 0; i < n; i++)
+	lower = strndup(name, n);
+	for (size_t i = 0; lower && i < n; i++)
 		lower[i] = (char)tolower((unsigned char)name[i]);
-	words = rd_hash_add_bytes(&h, lower, n);
-	if (asprintf(&to, "%s%s-%08llx", kind == RD_REDACT_PATH ? "/" : "", kind_names[kind],
-		    (unsigned long long)rd_hash_end(&h, words) & 0xffffffff) < 0)
+	words = lower ? rd_hash_add_bytes(&h, lower, n) : 0;
+	free(lower);
+	if (!lower ||
+		asprintf(&to, "%s%s-%08llx", kind == RD_REDACT_PATH ? "/" : "", kind_names[kind],
+			(unsigned long long)rd_hash_end(&h, words) & 0xffffffff) < 0)
 		to = NULL;
 	r->no_memory |= !to;
 	return to;

@@ -43,6 +43,7 @@ struct name {
 };
 
 #define NAME_BUCKETS 4096
+#define NAME_MAX_LEN 1024 /* but for secrets */
 
 /* A pattern of text, see labels.c. */
 struct label {
@@ -51,7 +52,7 @@ struct label {
 	const struct label *next; /* with the same first character */
 };
 
-#define LABELS_MAX 160
+#define LABELS_MAX 320
 
 /* A replaced original, as text. */
 struct entry {

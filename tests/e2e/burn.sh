@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Small captures made to consume time or memory: ten times the input takes about ten times the
+# Small captures, and text to redact, made to consume time or memory: ten times the input takes about ten times the
 # instructions, and memory stays bounded. Frames that a limit excludes are reported.
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3
@@ -10,12 +10,12 @@ fi
 
 make() { python3 "$srcdir/tests/e2e/burn.py" "$1" "$2" "$tmp/$1.$2"; }
 
-# instructions OPTION... FILE...: of analyze
-instructions() {
-	valgrind -q --tool=cachegrind --cache-sim=no --cachegrind-out-file="$tmp/counted" "$RDMADUMP-analyze" "$@" \
-		>"$tmp/out" 2>"$tmp/err"
+# count PROGRAM ARGUMENT...: its instructions; instructions OPTION... FILE...: of analyze
+count() {
+	valgrind -q --tool=cachegrind --cache-sim=no --cachegrind-out-file="$tmp/counted" "$@" >"$tmp/out" 2>"$tmp/err"
 	sed -n 's/^summary: //p' "$tmp/counted"
 }
+instructions() { count "$RDMADUMP-analyze" "$@"; }
 
 # grows NAME FEW MANY: at most 12-fold for ten times as much, without what no frame at all takes
 grows() {
@@ -44,6 +44,12 @@ if command -v valgrind >/dev/null; then
 			"$(instructions --ends always "$tmp/$shape.$few" "$tmp/$shape.$few")" \
 			"$(instructions --ends always "$tmp/$shape.${few}0" "$tmp/$shape.${few}0")"
 	done
+	mkdir "$tmp/to"
+	for n in 0 800 8000; do # labels, and no blank between them
+		head -c $((n * 5)) < <(yes user= | tr -d '\n') >"$tmp/$n.txt"
+	done
+	none=$(count "$REDACT_TOOL" "$tmp/to" "$tmp/0.txt")
+	grows "redaction" "$(count "$REDACT_TOOL" "$tmp/to" "$tmp/800.txt")" "$(count "$REDACT_TOOL" "$tmp/to" "$tmp/8000.txt")"
 else
 	skip "instructions" "valgrind is not installed"
 fi

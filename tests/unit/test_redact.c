@@ -234,12 +234,21 @@ TEST(labels)
 TEST(secrets)
 {
 	struct rd_redact *r = rd_redact_new();
-	char *to = both(r, "token=link password=up user=ab: link up ab {\"token\": 5}");
+	char text[3000], *to = both(r, "token=link password=up user=ab: link up ab {\"token\": 5}");
 
 	for (char *c = to; (c = strchr(c, '-')); c++)
 		memmove(c, c + 9, strlen(c + 9) + 1);
 	assert_string_equal(
 		to, "token=secret password=secret user=user: link up ab {\"token\": 5}");
+	free(to);
+	rd_redact_free(r);
+	r = rd_redact_new();
+	memset(text, 'a', sizeof(text)); /* longer than any name */
+	memcpy(text, "token=", 6);
+	memcpy(text + sizeof(text) - 9, "9 user=x", 9);
+	to = both(r, text);
+	assert_int_equal(strlen(to), strlen("token=secret-00000000 user=x"));
+	assert_memory_equal(to, "token=secret-", 13);
 	free(to);
 	rd_redact_free(r);
 }
