@@ -18,7 +18,8 @@ struct rd_sheet_row {
 };
 
 struct rd_sheet {
-	FILE *out; /* stream for the text; NULL: only the JSON is built */
+	FILE *out;    /* stream for the text; NULL: only the JSON is built */
+	size_t width; /* columns in which values are wrapped; 0: they are not */
 	json_t *at[RD_SHEET_DEPTH];
 	unsigned int depth;
 	char heading[128]; /* printed with the section's first line */
@@ -30,6 +31,9 @@ struct rd_sheet {
 	char **cell;
 	size_t n_cells;
 };
+
+/* Text in lines of at most `width` columns, each but the first behind `indent` blanks. */
+void rd_put_wrapped(FILE *out, const char *text, size_t indent, size_t width);
 
 /* `document` is what the JSON is added to, from now on the sheet's. */
 void rd_sheet_open(struct rd_sheet *s, FILE *out, json_t *document);

@@ -54,8 +54,6 @@ void rd_cli_say(const char *prefix, const char *line);
 
 /* The columns of standard output; 0: it is not a terminal. */
 unsigned int rd_cli_columns(void);
-/* Text in lines of at most `width` columns, each but the first behind `indent` blanks. */
-void rd_cli_put_wrapped(FILE *out, const char *text, size_t indent, size_t width);
 
 /*
  * Prints a document, which it consumes, and a newline. -1 if memory ran out, also if `document` is

@@ -237,26 +237,9 @@ void rd_cli_status(const char *line)
 	pthread_mutex_unlock(&screen.lock);
 }
 
-/* --- the width of the terminal, and text that wraps within it ----------------------------- */
-
 unsigned int rd_cli_columns(void)
 {
 	struct winsize size;
 
 	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
-}
-
-void rd_cli_put_wrapped(FILE *out, const char *text, size_t indent, size_t width)
-{
-	while (strlen(text) > width) {
-		size_t n = width;
-
-		while (n && text[n] != ' ')
-			n--;
-		if (!n)
-			n = width;
-		fprintf(out, "%.*s\n%*s", (int)n, text, (int)indent, "");
-		text += n + strspn(text + n, " ");
-	}
-	fprintf(out, "%s\n", text);
 }

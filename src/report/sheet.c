@@ -9,12 +9,29 @@
 #include <string.h>
 
 #define INDENT	  2
+#define GAP	  2
+#define ROOM_MIN  30 /* columns in which text is wrapped */
 #define TITLE_MAX 44 /* longer titles do not push the values of others away */
 
 void rd_sheet_open(struct rd_sheet *s, FILE *out, json_t *document)
 {
 	*s = (struct rd_sheet){.out = out};
 	s->at[0] = document;
+}
+
+void rd_put_wrapped(FILE *out, const char *text, size_t indent, size_t width)
+{
+	while (strlen(text) > width) {
+		size_t n = width;
+
+		while (n && text[n] != ' ')
+			n--;
+		if (!n)
+			n = width;
+		fprintf(out, "%.*s\n%*s", (int)n, text, (int)indent, "");
+		text += n + strspn(text + n, " ");
+	}
+	fprintf(out, "%s\n", text);
 }
 
 static void flush(struct rd_sheet *s)
@@ -28,8 +45,11 @@ static void flush(struct rd_sheet *s)
 			width = n;
 	}
 	for (size_t i = 0; i < s->n_rows; i++) {
-		fprintf(s->out, "%*s%-*s  %s\n", INDENT, "", (int)width, s->row[i].title,
-			s->row[i].text);
+		const size_t at = INDENT + RD_MAX(width, strlen(s->row[i].title)) + GAP;
+
+		fprintf(s->out, "%*s%-*s%*s", INDENT, "", (int)width, s->row[i].title, GAP, "");
+		rd_put_wrapped(s->out, s->row[i].text, at,
+			s->width < at + ROOM_MIN ? SIZE_MAX : s->width - at);
 		free(s->row[i].title);
 		free(s->row[i].text);
 	}

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "selftest.h"
 #include <rdmadump/json.h>
+#include <rdmadump/sheet.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,12 +24,12 @@ static void put_row(
 	} else {
 		fprintf(out, "%-*s%*s", WIDTH_VALUE, value, GAP, "");
 	}
-	rd_cli_put_wrapped(out, text, TEXT_AT, TEXT_WIDTH);
+	rd_put_wrapped(out, text, TEXT_AT, TEXT_WIDTH);
 }
 
 static void put_effects(void)
 {
-	rd_cli_put_wrapped(stdout,
+	rd_put_wrapped(stdout,
 		"The sniffer's copies double what the port writes over PCIe. Where PCIe "
 		"stalls, the port may send pause frames (tx_prioN_pause), which slow down "
 		"other hosts. Counters that the test moves: those of frames and bytes, "
@@ -166,13 +167,13 @@ static void put_plan(const struct rd_selftest_config *c)
 
 		snprintf(limit, sizeof(limit), "%u s", rd_probe_limit(*probe));
 		printf("%-*s%8s %7u  ", WIDTH_PROBE, (*probe)->name, limit, (*probe)->frames);
-		rd_cli_put_wrapped(stdout,
+		rd_put_wrapped(stdout,
 			why		     ? why
 			: *(*probe)->objects ? (*probe)->objects
 					     : "none",
 			at, COLUMNS - at);
 		printf("%*s", (int)at, "");
-		rd_cli_put_wrapped(stdout, (*probe)->question, at, COLUMNS - at);
+		rd_put_wrapped(stdout, (*probe)->question, at, COLUMNS - at);
 	}
 	put_effects();
 }

@@ -52,6 +52,10 @@ has "named by netdev" "$tmp/out" '^mlx5_1: ConnectX-5'
 "$RDMADUMP" info --sysroot "$tmp/mlx5-switchdev" 3b:00.2 | head -n 1 >"$tmp/out"
 has "named by PCI address" "$tmp/out" '^mlx5_2: '
 
+# Lists of many features are wrapped in their column.
+TERM=xterm script -qec "stty cols 80 rows 24; '$SOFTHCA' -- '$RDMADUMP' info mlx5_0" /dev/null </dev/null 2>&1 | tr -d '\r' >"$tmp/out"
+is "80 columns" "$(grep -c '^  device features  *BAD_PKEY_CNTR' "$tmp/out") $(grep -c '^.\{81\}' "$tmp/out") $(grep -c '^ \{47\}SYS_IMAGE_GUID, ' "$tmp/out")" "1 0 1"
+
 # The device's own answers. One line: name | device | verdict | check=answer ...
 while IFS='|' read -r name device verdict checks; do
 	model --dev "$device" -- "$RDMADUMP" info --json mlx5_0 >"$tmp/json" 2>"$tmp/err"

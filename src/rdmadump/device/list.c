@@ -10,6 +10,7 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
 #include <rdmadump/privilege.h>
+#include <rdmadump/sheet.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,12 +190,11 @@ static void print_row(const struct row *row, const size_t width[COLUMNS], size_t
 		printf("%*s%s\n", GAP, "", text);
 	} else if (at + ROOM_MIN <= terminal) {
 		printf("%*s", GAP, "");
-		rd_cli_put_wrapped(stdout, text, at, terminal - at);
+		rd_put_wrapped(stdout, text, at, terminal - at);
 	} else {
 		/* Too narrow for a column of text: it goes below, across the line. */
 		printf("\n%*s", GAP, "");
-		rd_cli_put_wrapped(
-			stdout, text, GAP, terminal > ROOM_MIN ? terminal - GAP : ROOM_MIN);
+		rd_put_wrapped(stdout, text, GAP, terminal > ROOM_MIN ? terminal - GAP : ROOM_MIN);
 	}
 }
 
