@@ -61,6 +61,8 @@ static void make_sentence(struct rd_session *s, const struct rd_file_account *a)
 		recording_drops(s, &d);
 	else if (a->last)
 		rd_session_drops(s, &d);
+	else if (is_offline(s))
+		return;
 	else
 		d = (struct rd_drops){.why = RD_DROPS_IN_LAST};
 	d.no_buffer = d.unwritten = 0;
