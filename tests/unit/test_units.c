@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include <rdmadump/notation.h>
+#include <rdmadump/sheet.h>
 #include <rdmadump/spawn.h>
 #include <rdmadump/units.h>
 #include <rdmadump/words.h>
@@ -248,7 +249,7 @@ TEST(wrapped)
 	char text[64] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
-	rd_cli_put_wrapped(out, "a word 0123456789 b", 2, 6);
+	rd_put_wrapped(out, "a word 0123456789 b", 2, 6);
 	fclose(out);
 	expect("a word\n  012345\n  6789 b\n", text);
 }
