@@ -120,27 +120,29 @@ static bool match(struct labels *l, const char *pattern, size_t at);
  */
 static bool match_name(struct labels *l, const char *pattern, size_t at)
 {
-	const size_t k = l->n_names++;
+	const size_t k = l->n_names;
 	const size_t last =
 		l->kind == RD_REDACT_SECRET ? l->n : RD_MIN(l->n, at + NAME_MAX_LEN + 1);
+	bool found = false;
 	size_t end = at;
 
-	while (end < last && !ends_name(l, *pattern, l->text[end]) &&
-		!(end > at && l->text[end] == pattern[1] && match(l, pattern + 1, end)))
-		end++;
-	if (pattern[1]) {
+	for (; k < RD_COUNT(l->name); end++) {
+		const bool ends = end == last || ends_name(l, *pattern, l->text[end]);
+
 		l->n_names = k + 1;
-		if (end == at || !match(l, pattern + 1, end))
-			end = at;
-	} else {
-		while (end > at && is_of(l->text[end - 1], *pattern == '%' ? " \t" : " \t.:"))
-			end--; /* ... and the end of the sentence */
+		if (end > at && (ends || (pattern[1] && l->text[end] == pattern[1])))
+			found = match(l, pattern + 1, end);
+		if (ends || found)
+			break;
 	}
-	if (end == at)
-		l->n_names = k;
-	else
+	while (!pattern[1] && end > at &&
+		is_of(l->text[end - 1], *pattern == '%' ? " \t" : " \t.:"))
+		end--; /* ... and the end of the sentence */
+	if (found && end > at)
 		l->name[k] = (struct label_name){at, end - at};
-	return end > at;
+	else
+		l->n_names = k;
+	return found && end > at;
 }
 
 /* Whether the rest of a pattern is at `at`. */

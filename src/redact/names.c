@@ -114,7 +114,7 @@ char *name_replacement(struct rd_redact *r, enum rd_redact_kind kind, const char
 
 	if (is_common(kind, name, n) || (kind == RD_REDACT_NODE && is_default_node(name, n)))
 		return NULL;
-	lower = strndup(name, n);
+	lower = malloc(n);
 	for (size_t i = 0; lower && i < n; i++)
 		lower[i] = (char)tolower((unsigned char)name[i]);
 	words = lower ? rd_hash_add_bytes(&h, lower, n) : 0;

@@ -222,6 +222,7 @@ TEST(labels)
 		"8250/16550 driver",
 		"PSID: MT_0000000223, fw 22.36.1010, syndrome (0x8f1c2d3e), lqpn 0x19, "
 		"0000:3b:00.0 12:25:21",
+		"token=<abc12345x>: <abc12345x>, user=info user=localhost host name: cpu7",
 		"psk=<topsecret> api_key=<abc> Bearer: x\nAuthorization: Bearer <eyJhbGci.abc>",
 		"node_desc: <rack3 node17>\nNode Description:..<rack4, node18>\n <rack3 node17>",
 	};
@@ -332,6 +333,9 @@ TEST(keys)
 	free(to);
 	to = both(r, "[1.0] <ports>: \"ports\": is no key of JSON");
 	assert_null(strstr(to, "ports"));
+	free(to);
+	to = both(r, "{\"user=jdoe7\": 1}");
+	assert_string_equal(to, "{\"user=jdoe7\": 1}");
 	free(to);
 	to = rd_redact_path(r, "infiniband/mlx5_0/ports");
 	assert_string_equal(to, "infiniband/mlx5_0/ports");
