@@ -52,7 +52,7 @@ void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
  */
 void rd_cli_say(const char *prefix, const char *line);
 
-/* The columns of standard output; 0: it is not a terminal. */
+/* The columns of standard output, or $COLUMNS; 0: it is not a terminal. */
 unsigned int rd_cli_columns(void);
 
 /*

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <rdmadump/printable.h>
+#include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -239,7 +240,13 @@ void rd_cli_status(const char *line)
 
 unsigned int rd_cli_columns(void)
 {
+	const char *text = getenv("COLUMNS");
 	struct winsize size;
+	uint64_t wide;
 
-	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? size.ws_col : 0;
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (text && !rd_parse_u64(text, 20, 10000, &wide))
+		return (unsigned int)wide;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }

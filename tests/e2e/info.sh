@@ -56,6 +56,9 @@ has "named by PCI address" "$tmp/out" '^mlx5_2: '
 TERM=xterm script -qec "stty cols 80 rows 24; '$SOFTHCA' -- '$RDMADUMP' info mlx5_0" /dev/null </dev/null 2>&1 | tr -d '\r' >"$tmp/out"
 is "80 columns" "$(grep -c '^  device features  *BAD_PKEY_CNTR' "$tmp/out") $(grep -c '^.\{81\}' "$tmp/out") $(grep -c '^ \{47\}SYS_IMAGE_GUID, ' "$tmp/out")" "1 0 1"
 
+COLUMNS=120 script -qec "'$SOFTHCA' -- '$RDMADUMP' info mlx5_0" /dev/null </dev/null 2>&1 | tr -d '\r' >"$tmp/out"
+is "\$COLUMNS" "$(grep -q '^.\{81\}' "$tmp/out"; echo $?) $(grep -c '^.\{121\}' "$tmp/out")" "0 0"
+
 # The device's own answers. One line: name | device | verdict | check=answer ...
 while IFS='|' read -r name device verdict checks; do
 	model --dev "$device" -- "$RDMADUMP" info --json mlx5_0 >"$tmp/json" 2>"$tmp/err"

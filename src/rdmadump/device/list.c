@@ -11,10 +11,8 @@
 #include <rdmadump/document.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/sheet.h>
-#include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define GAP	 2  /* blanks between columns */
 #define ROOM_MIN 30 /* columns that wrapped text needs to be readable */
@@ -165,16 +163,6 @@ static void fill_row(struct row *row, const json_t *device, const json_t *port)
 		set_cell(row, CAPTURE, "no: the device shows no port");
 }
 
-static size_t terminal_width(void)
-{
-	const char *text = getenv("COLUMNS");
-	uint64_t wide;
-
-	if (isatty(STDOUT_FILENO) && text && !rd_parse_u64(text, 20, 10000, &wide))
-		return (size_t)wide;
-	return rd_cli_columns();
-}
-
 static void print_row(const struct row *row, const size_t width[COLUMNS], size_t terminal)
 {
 	const char *text = row->cell[CAPTURE];
@@ -281,7 +269,7 @@ static void measure(
 
 static int print_table(const struct rd_devices *devices, const json_t *list, bool verbose)
 {
-	size_t n = count_rows(devices), terminal = terminal_width(), width[COLUMNS], r = 1, i, p;
+	size_t n = count_rows(devices), terminal = rd_cli_columns(), width[COLUMNS], r = 1, i, p;
 	struct row *rows = calloc(n + 1, sizeof(*rows));
 	const json_t *device, *port;
 
