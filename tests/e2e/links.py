@@ -9,8 +9,9 @@ links.py same A B: whether two reports of analyze (JSON) say the same of the RDM
 links.py plain-of TUNNELLED IN OUT, appended FIRST SECOND OUT: two captures in one.
 links.py foreign OUT, links.py lrh OUT, links.py strange LINKTYPE ETHERTYPE CAPLEN OUT: see below.
 """
-import json, random, struct, sys, zlib
+import json, random, struct, sys
 
+import frames as wire
 from frames import block, checksum, read_pcap, section
 
 MACS = bytes.fromhex("020000000001020000000002")
@@ -177,28 +178,17 @@ def foreign(out):
 
 
 def lrh(out):
-    """A conversation on InfiniBand with GRH: the ICRC by zlib, with all of the LRH as ones. And one
-    without a GRH, of a QP with itself."""
-    frames = []
+    """A conversation on InfiniBand with GRH. And one without, of a QP with itself: the host of a subnet manager asks it."""
+    gids, frames = [b"\xfe\x80" + bytes(13) + bytes([n]) for n in (1, 2)], []
     for i in range(200):
         ack = i % 2
-        qp = 0x22 if ack else 0x11
-        body = struct.pack(">BBHII", 0x11 if ack else 0x04, 0x40 if not ack else 0, 0xffff, qp,
-                           (0 if ack else 0x80000000) | 100 + i // 2)
-        body += struct.pack(">I", 0x1f000000 | i // 2) if ack else random.Random(i).randbytes(64)
-        src, dst = (b"\xfe\x80" + bytes(13) + bytes([n]) for n in ((1, 2) if not ack else (2, 1)))
-        grh = struct.pack(">IHBB", 0x60000000 | i << 4, len(body) + 4, 27, 63) + src + dst
-        words = (8 + len(grh) + len(body) + 4) // 4
-        head = struct.pack(">BBHHH", i % 4 << 4, 0x03 | 3 << 4, 2 - ack, words, 1 + ack)
-        masked = b"\xff" * 8 + bytes([grh[0] | 0x0f]) + b"\xff" * 3 + grh[4:7] + b"\xff" + grh[8:]
-        masked += body[:4] + b"\xff" + body[5:]
-        packet = head + grh + body + struct.pack("<I", zlib.crc32(masked)) + b"\0\0"
+        body = wire.aeth(0x1f, i // 2) if ack else random.Random(i).randbytes(64)
+        head = wire.bth(wire.ACK if ack else wire.SEND_ONLY, 0x22 if ack else 0x11, 100 + i // 2, not ack)
+        packet = wire.infiniband(1 + ack, 2 - ack, head + body, gids[::-1] if ack else gids, i % 4, 3)
         frames.append((10**18 + i * 10**5, packet, len(packet)))
-    for i in range(10):  # the host of a subnet manager asks it: QP 1 of LID 1 to itself
-        body = struct.pack(">BBHIIII", 0x64, 0, 0xffff, 1, i, 0x80010000, 1) + bytes([1, 0x03, 2, 1]) + bytes(252)
-        head = struct.pack(">BBHHH", 0, 0x02, 1, (8 + len(body) + 4) // 4, 1)
-        masked = b"\xf0" + head[1:] + body[:4] + b"\xff" + body[5:]
-        packet = head + body + struct.pack("<I", zlib.crc32(masked)) + b"\0\0"
+    for i in range(10):
+        body = wire.bth(wire.UD_SEND, 1, i) + wire.deth(0x80010000, 1) + bytes([1, 0x03, 2, 1]) + bytes(252)
+        packet = wire.infiniband(1, 1, body, None, 0)
         frames.append((10**18 + 10**9 + i * 10**6, packet, len(packet)))
     pcap(out, 247, frames, "ns")
 
