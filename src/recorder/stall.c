@@ -30,14 +30,14 @@ struct ends {
 	uint8_t len; /* bytes of one address */
 };
 
-/* The requests to one QP. Indexes of flows count from 1; 0: none. */
+/* The requests to one QP. */
 struct stall_flow {
-	uint64_t key;			       /* a hash; 0: unused */
-	uint64_t answers;		       /* key of the responses; 0: not recognized */
-	uint64_t last_ns;		       /* time of the newest packet, request or response */
-	uint64_t fired;			       /* bit for each trigger, since then */
-	uint32_t pair_next, pair_before, pair; /* the list of its hosts */
-	uint32_t wait_next, wait_before;       /* the list of those that wait */
+	uint64_t key;			/* a hash; 0: unused */
+	uint64_t answers;		/* key of the responses; 0: not recognized */
+	uint64_t last_ns;		/* time of the newest packet, request or response */
+	uint64_t fired;			/* bit for each trigger, since then */
+	LIST_ENTRY(stall_flow) of_pair; /* of hosts */
+	TAILQ_ENTRY(stall_flow) of_waiting;
 	uint32_t dest_qp, answer_qp;
 	uint32_t newest;      /* PSN of the newest request */
 	uint32_t first, last; /* PSNs of expected responses; last: the most that a READ can use */
@@ -54,7 +54,7 @@ struct stall_flow {
 /* The responses to one QP. */
 struct stall_answers {
 	uint64_t key;
-	uint32_t flow;
+	struct stall_flow *flow; /* NULL: not recognized */
 	uint32_t votes;
 };
 
@@ -73,7 +73,8 @@ int stall_init(struct stall *s, struct trigger *triggers, unsigned int n)
 	}
 	if (!s->n)
 		return 0;
-	s->flows = calloc(STALL_FLOWS + 1, sizeof(*s->flows));
+	TAILQ_INIT(&s->waiting);
+	s->flows = calloc(STALL_FLOWS, sizeof(*s->flows));
 	s->answers = calloc(STALL_FLOWS, sizeof(*s->answers));
 	s->pairs = calloc(STALL_FLOWS, sizeof(*s->pairs));
 	return s->flows && s->answers && s->pairs ? 0 : -1;
@@ -124,9 +125,9 @@ static uint64_t key_of(const uint8_t *src, const uint8_t *dst, uint32_t qp)
 
 #define NO_QP UINT32_MAX
 
-static uint32_t pair_of(const uint8_t *src, const uint8_t *dst)
+static struct stall_pair *pair_of(struct stall *s, const uint8_t *src, const uint8_t *dst)
 {
-	return (uint32_t)(key_of(src, dst, NO_QP) >> HASH_SHIFT) & (STALL_FLOWS - 1);
+	return &s->pairs[(key_of(src, dst, NO_QP) >> HASH_SHIFT) & (STALL_FLOWS - 1)];
 }
 
 static uint16_t port_of(const struct rd_packet *p)
@@ -143,21 +144,12 @@ static uint32_t after(uint32_t psn, uint32_t before)
 
 static void unlist(struct stall *s, struct stall_flow *f)
 {
-	uint32_t self = (uint32_t)(f - s->flows);
-
 	if (!f->listed)
 		return;
 	f->listed = false;
-	if (s->at == self)
-		s->at = f->wait_next;
-	if (f->wait_before)
-		s->flows[f->wait_before].wait_next = f->wait_next;
-	else
-		s->oldest = f->wait_next;
-	if (f->wait_next)
-		s->flows[f->wait_next].wait_before = f->wait_before;
-	else
-		s->newest = f->wait_before;
+	if (s->at == f)
+		s->at = TAILQ_NEXT(f, of_waiting);
+	TAILQ_REMOVE(&s->waiting, f, of_waiting);
 }
 
 static void stop_waiting(struct stall *s, struct stall_flow *f)
@@ -169,39 +161,9 @@ static void stop_waiting(struct stall *s, struct stall_flow *f)
 /* Moves the flow to the end of the list: its last packet is the newest one. */
 static void wait_from_now(struct stall *s, struct stall_flow *f)
 {
-	uint32_t self = (uint32_t)(f - s->flows);
-
 	unlist(s, f);
 	f->waiting = f->listed = true;
-	f->wait_next = 0;
-	f->wait_before = s->newest;
-	if (s->newest)
-		s->flows[s->newest].wait_next = self;
-	else
-		s->oldest = self;
-	s->newest = self;
-}
-
-static void pair_remove(struct stall *s, const struct stall_flow *f)
-{
-	if (f->pair_before)
-		s->flows[f->pair_before].pair_next = f->pair_next;
-	else
-		s->pairs[f->pair] = f->pair_next;
-	if (f->pair_next)
-		s->flows[f->pair_next].pair_before = f->pair_before;
-}
-
-static void pair_add(struct stall *s, struct stall_flow *f)
-{
-	uint32_t self = (uint32_t)(f - s->flows);
-
-	f->pair = pair_of(f->hosts.src, f->hosts.dst);
-	f->pair_before = 0;
-	f->pair_next = s->pairs[f->pair];
-	if (f->pair_next)
-		s->flows[f->pair_next].pair_before = self;
-	s->pairs[f->pair] = self;
+	TAILQ_INSERT_TAIL(&s->waiting, f, of_waiting);
 }
 
 /* --- requests -------------------------------------------------------------------------------- */
@@ -218,7 +180,7 @@ static bool is_less_needed(const struct stall_flow *a, const struct stall_flow *
 /* The flow's slot: its own, else the one to evict. */
 static struct stall_flow *place_of(struct stall *s, uint64_t key)
 {
-	struct stall_flow *f = &s->flows[1 + ((key >> HASH_SHIFT) & (STALL_FLOWS - WAYS))];
+	struct stall_flow *f = &s->flows[(key >> HASH_SHIFT) & (STALL_FLOWS - WAYS)];
 	struct stall_flow *place = f;
 
 	for (unsigned int i = 0; i < WAYS; i++) {
@@ -240,11 +202,11 @@ static struct stall_flow *flow_of(struct stall *s, const struct rd_packet *p)
 		return f;
 	if (f->key) {
 		stop_waiting(s, f);
-		pair_remove(s, f);
+		LIST_REMOVE(f, of_pair);
 		s->forgotten++;
 	}
 	*f = (struct stall_flow){.key = key, .dest_qp = p->dest_qp, .hosts = e};
-	pair_add(s, f);
+	LIST_INSERT_HEAD(pair_of(s, e.src, e.dst), f, of_pair);
 	return f;
 }
 
@@ -305,35 +267,33 @@ static bool fits(const struct stall_flow *f, uint32_t psn)
 }
 
 /*
- * The flow of the requests that this response may belong to; 0: none, or more than one is possible.
+ * The flow of the requests that this response may belong to; NULL: none, or more than one is
+ * possible.
  */
-static uint32_t candidate(
+static struct stall_flow *candidate(
 	struct stall *s, uint64_t key, const struct ends *e, const struct rd_packet *p)
 {
+	struct stall_flow *f = LIST_FIRST(pair_of(s, e->dst, e->src)), *any = NULL, *by_port = NULL;
+	unsigned int n_any = 0, n_by_port = 0;
 	uint16_t port = port_of(p);
-	uint32_t any = 0, by_port = 0;
-	unsigned int n_any = 0, n_by_port = 0, looks = 0;
 
-	for (uint32_t i = s->pairs[pair_of(e->dst, e->src)]; i && looks < CANDIDATES;
-		i = s->flows[i].pair_next, looks++) {
-		struct stall_flow *f = &s->flows[i];
-
+	for (unsigned int looks = 0; f && looks < CANDIDATES; f = LIST_NEXT(f, of_pair), looks++) {
 		if (f->answers == key)
-			return i;
+			return f;
 		if (!fits(f, p->psn) || memcmp(f->hosts.src, e->dst, 16) ||
 			memcmp(f->hosts.dst, e->src, 16))
 			continue;
 		f->doubt = f->answers != 0;
 		if (f->answers)
 			continue;
-		any = i;
+		any = f;
 		n_any++;
 		if (port && f->port == port) {
-			by_port = i;
+			by_port = f;
 			n_by_port++;
 		}
 	}
-	return n_any == 1 ? any : n_by_port == 1 ? by_port : 0;
+	return n_any == 1 ? any : n_by_port == 1 ? by_port : NULL;
 }
 
 static struct stall_answers *answers_at(struct stall *s, uint64_t key)
@@ -344,13 +304,12 @@ static struct stall_answers *answers_at(struct stall *s, uint64_t key)
 static void recognize(
 	struct stall *s, struct stall_answers *a, const struct ends *e, const struct rd_packet *p)
 {
-	uint32_t found = candidate(s, a->key, e, p);
-	struct stall_flow *f = &s->flows[found];
+	struct stall_flow *f = candidate(s, a->key, e, p);
 
-	if (!found)
+	if (!f)
 		return;
-	a->votes = a->flow == found ? a->votes + 1 : 1;
-	a->flow = found;
+	a->votes = a->flow == f ? a->votes + 1 : 1;
+	a->flow = f;
 	if (a->votes < VOTES && !(port_of(p) && port_of(p) == f->port))
 		return;
 	f->answers = a->key;
@@ -407,17 +366,13 @@ static void answer(struct stall *s, const struct rd_packet *p)
 	const struct ends e = ends_of(p);
 	uint64_t key = key_of(e.src, e.dst, p->dest_qp);
 	struct stall_answers *a = answers_at(s, key);
-	struct stall_flow *f = &s->flows[a->flow];
 
-	if (a->key != key) {
+	if (a->key != key)
 		*a = (struct stall_answers){.key = key};
-		f = &s->flows[0];
-	}
-	if (!a->flow || f->answers != key)
+	if (!a->flow || a->flow->answers != key)
 		recognize(s, a, &e, p);
-	f = &s->flows[a->flow];
-	if (a->flow && f->answers == key)
-		take_answer(s, f, p);
+	if (a->flow && a->flow->answers == key)
+		take_answer(s, a->flow, p);
 }
 
 void stall_packet(struct stall *s, const struct rd_packet *p, const struct rd_frame *frame)
@@ -441,7 +396,7 @@ static void look(struct stall *s)
 	if (s->clock < s->due)
 		return;
 	s->due = s->clock + LOOK_NS;
-	s->at = s->oldest;
+	s->at = TAILQ_FIRST(&s->waiting);
 }
 
 void stall_received(struct stall *s, uint64_t now_ns)
@@ -510,7 +465,7 @@ static struct trigger *over(struct stall *s, struct stall_flow *f, uint64_t *ns)
 struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t size)
 {
 	while (s->at) {
-		struct stall_flow *f = &s->flows[s->at];
+		struct stall_flow *f = s->at;
 		struct trigger *t;
 
 		if (f->doubt && s->clock - f->last_ns > s->least) {
@@ -524,11 +479,11 @@ struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t size
 		}
 		/* All following flows have newer packets. */
 		if (s->clock - f->last_ns <= s->least)
-			s->at = 0;
+			s->at = NULL;
 		else if (s->clock - f->last_ns > s->most)
 			unlist(s, f);
 		else
-			s->at = f->wait_next;
+			s->at = TAILQ_NEXT(f, of_waiting);
 	}
 	return NULL;
 }

@@ -5,6 +5,7 @@
 #include <rdmadump/error.h>
 #include <rdmadump/packet.h>
 #include <stdatomic.h>
+#include <sys/queue.h>
 
 enum trigger_source {
 	TRIGGER_SIGNAL,
@@ -78,7 +79,7 @@ void trigger_describe(const struct trigger *t, char *out, size_t size);
  * conversations are evicted and counted.
  */
 
-#define STALL_FLOWS 16384 /* a power of two, below 2^24 */
+#define STALL_FLOWS 16384 /* a power of two */
 
 struct stall_flow;
 struct stall_answers;
@@ -89,14 +90,14 @@ struct stall {
 	uint64_t least, most; /* shortest and longest of their times, ns */
 	struct stall_flow *flows;
 	struct stall_answers *answers;
-	uint32_t *pairs;	 /* by pair of hosts: the first of a list of flows */
-	uint32_t oldest, newest; /* list of waiting flows, ordered by their last packet */
-	uint64_t clock;		 /* all frames up to this timestamp were seen */
-	uint64_t read_ns;	 /* monotonic time when the newest frames were received */
-	uint64_t tick_ns;	 /* monotonic time of the last call of stall_tick() */
-	uint64_t due;		 /* value of `clock` at which to check again */
-	uint64_t forgotten;	 /* flows evicted from the full table */
-	uint32_t at;		 /* the next flow to check; 0: none */
+	LIST_HEAD(stall_pair, stall_flow) * pairs; /* the flows of each pair of hosts */
+	TAILQ_HEAD(, stall_flow) waiting;	   /* ordered by their last packet */
+	uint64_t clock;				   /* all frames up to this timestamp were seen */
+	uint64_t read_ns;      /* monotonic time when the newest frames were received */
+	uint64_t tick_ns;      /* monotonic time of the last call of stall_tick() */
+	uint64_t due;	       /* value of `clock` at which to check again */
+	uint64_t forgotten;    /* flows evicted from the full table */
+	struct stall_flow *at; /* the next flow to check; NULL: none */
 };
 
 /*
