@@ -5,10 +5,10 @@
 #include "config.h"
 #include <errno.h>
 #include <rdmadump/document.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define OPTION "--annotate"
 
@@ -100,8 +100,7 @@ static int copy_to_stdout(
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "wb");
 
 	if (!out) {
-		if (fd >= 0)
-			close(fd);
+		rd_fd_close(&fd);
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, NULL, OPTION " -");
 	}
 	a->put_ctx = out;

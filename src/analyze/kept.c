@@ -7,10 +7,10 @@
 #include "points.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #define BLOCK	   16 /* packets */
 #define BLOCK_SIZE (BLOCK * sizeof(struct rd_ends_packet))
@@ -219,8 +219,7 @@ void kept_free(struct kept *k)
 			free(k->points[i].paths[r].blocks);
 		free(k->points[i].paths);
 	}
-	if (k->fd >= 0)
-		close(k->fd);
+	rd_fd_close(&k->fd);
 	free(k->points);
 	free(k);
 }

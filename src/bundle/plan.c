@@ -2,10 +2,10 @@
 /* The table's rows as tasks: placeholders become devices, netdevs, PCI functions and files. */
 #include "task.h"
 #include <ctype.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/resource.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SUBJECTS_MAX 256
 #define NAME_BYTES   256
@@ -309,10 +309,8 @@ void tasks_free(struct tasks *tasks)
 		free(t->left_out);
 		free(t->output.data);
 		free(t->errors.data);
-		if (t->in >= 0)
-			close(t->in);
-		if (t->file >= 0)
-			close(t->file);
+		rd_fd_close(&t->in);
+		rd_fd_close(&t->file);
 	}
 	free(tasks->task);
 	*tasks = (struct tasks){.n = 0};

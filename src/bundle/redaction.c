@@ -6,11 +6,11 @@
 #include "task.h"
 #include <errno.h>
 #include <rdmadump/document.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/json.h>
 #include <rdmadump/rewrite.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct redaction {
 	struct rd_redact *r;
@@ -258,8 +258,7 @@ static int capture_redact(struct redaction *x, struct task *t, struct rd_error *
 	if (to < 0)
 		return -1;
 	rc = capture_rewrite(x, t, &to, err);
-	if (t->file >= 0)
-		close(t->file);
+	rd_fd_close(&t->file);
 	kept = !rc && (t->outcome == OUTCOME_ENDED || t->outcome == OUTCOME_TIMED_OUT);
 	t->file = kept ? to : -1;
 	if (kept)

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/log.h>
 #include <rdmadump/program.h>
 #include <sched.h>
@@ -22,7 +23,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define AT_ONCE	    6
 #define FIRST_ALSO  3  /* descriptor of the first further output */
@@ -129,11 +129,10 @@ static void conclude(struct task *t, enum outcome outcome, int errnum)
 
 static int fail_start(struct task *t, const int out[2], const int errors[2])
 {
-	const int errnum = errno, fds[] = {out[0], out[1], errors[0], errors[1]};
+	int errnum = errno, fds[] = {out[0], out[1], errors[0], errors[1]};
 
 	for (size_t i = 0; i < RD_COUNT(fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+		rd_fd_close(&fds[i]);
 	conclude(t, OUTCOME_FAILED, errnum);
 	return -1;
 }
@@ -190,8 +189,7 @@ static int start(struct run *r, struct task *t)
 		return fail_start(t, out, errors);
 	/* Done in parent and child, whichever runs first. */
 	setpgid(t->pid, t->pid);
-	if (out[1] >= 0)
-		close(out[1]);
+	rd_fd_close(&out[1]);
 	close(errors[1]);
 	t->out_pipe = out[0];
 	t->error_pipe = errors[0];
@@ -259,14 +257,9 @@ static void end(struct task *t, enum outcome outcome)
 	/* Processes that the command left running must not outlive it. */
 	if (!*t->function)
 		kill(-t->pid, SIGKILL);
-	if (t->error_pipe >= 0)
-		close(t->error_pipe);
-	t->error_pipe = -1;
-	for (unsigned int i = 0; i <= t->n_also; i++) {
-		if (t[i].out_pipe >= 0)
-			close(t[i].out_pipe);
-		t[i].out_pipe = -1;
-	}
+	rd_fd_close(&t->error_pipe);
+	for (unsigned int i = 0; i <= t->n_also; i++)
+		rd_fd_close(&t[i].out_pipe);
 	conclude(t, outcome, 0);
 }
 

@@ -3,12 +3,12 @@
 #include "lane.h"
 #include <errno.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/fd.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 struct engine {
 	struct rd_capture *c;
@@ -233,8 +233,7 @@ static int watch_open(struct engine *e)
 			goto fail;
 	return epfd;
 fail:
-	if (epfd >= 0)
-		close(epfd);
+	rd_fd_close(&epfd);
 	return -1;
 }
 

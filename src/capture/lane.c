@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/fd.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #define STOP_MS		     100 /* interval in which a wait for a stalled output checks for requests */
 #define POLLS_BETWEEN_CHECKS 64	  /* batches between two checks of signals and timers under load */
@@ -108,10 +108,8 @@ int lane_open(struct lane *l, struct rd_error *err)
 
 void lane_close(struct lane *l)
 {
-	if (l->epfd >= 0)
-		close(l->epfd);
-	if (l->wake_fd >= 0)
-		close(l->wake_fd);
+	rd_fd_close(&l->epfd);
+	rd_fd_close(&l->wake_fd);
 }
 
 /* --- receiving -------------------------------------------------------------------------- */

@@ -6,13 +6,13 @@
 #include "monitored.h"
 #include <errno.h>
 #include <netlink/socket.h>
+#include <rdmadump/fd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MESSAGE_BYTES 8192
 #define MESSAGES_MAX                                                                               \
@@ -195,16 +195,15 @@ fail:
 
 void rd_monitor_close(struct rd_monitor *m)
 {
-	const int fds[] = {m ? m->links : -1, m ? m->uevents : -1, m ? m->list_timer : -1,
-		m ? m->reading_timer : -1, m ? m->epoll : -1};
-
 	if (!m)
 		return;
 	monitored_free(&m->all);
 	nl_socket_free(m->nldev);
-	for (size_t i = 0; i < RD_COUNT(fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	rd_fd_close(&m->links);
+	rd_fd_close(&m->uevents);
+	rd_fd_close(&m->list_timer);
+	rd_fd_close(&m->reading_timer);
+	rd_fd_close(&m->epoll);
 	free(m);
 }
 

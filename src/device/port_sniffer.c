@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/log.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/spawn.h>
@@ -18,7 +19,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define SURE_TRIES    3
 #define SURE_PAUSE_US 500000
@@ -61,8 +61,7 @@ static void settle(void)
 
 	if (fd >= 0 && write(fd, "-1000", 5) < 0)
 		rd_log(RD_LOG_DEBUG, "oom_score_adj: %s", strerror(errno));
-	if (fd >= 0)
-		close(fd);
+	rd_fd_close(&fd);
 	setsid();
 	prctl(PR_SET_NAME, "rdmadump-icmd");
 	if (chdir("/") < 0 || rd_drop_capabilities() != 0)
@@ -325,8 +324,7 @@ static int open_all(struct rd_port_sniffer *s, const struct rd_port_sniffer_conf
 	rc = open_config(&h, err) < 0 || start(s, &h, err) < 0 ? -1 : 0;
 	/* From now on they belong to the helper process alone. */
 	sniffer_record_close(record);
-	if (h.config_fd >= 0)
-		close(h.config_fd);
+	rd_fd_close(&h.config_fd);
 	return rc < 0 ? -1 : ask(s, &first, err);
 }
 

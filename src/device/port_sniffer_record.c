@@ -3,13 +3,13 @@
 #include "port_sniffer_mlx5.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/log.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define FOLDER	  "/run/rdmadump"
 #define LINE_ROOM 200
@@ -152,7 +152,5 @@ void sniffer_record_clear(struct sniffer_record *r)
 
 void sniffer_record_close(struct sniffer_record *r)
 {
-	if (r->fd >= 0)
-		close(r->fd);
-	r->fd = -1;
+	rd_fd_close(&r->fd);
 }

@@ -16,13 +16,13 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/privilege.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #define RING_BYTES (1U << 20) /* 7700 events */
 #define KPROBE	   "/sys/bus/event_source/devices/kprobe/type"
@@ -97,17 +97,10 @@ static int load(const struct qp_program *p, struct bpf_prog_load_opts *how)
 		BPF_PROG_TYPE_KPROBE, "rdmadump_qp", "Dual BSD/GPL", p->insn, p->n, how);
 }
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 static void detach(struct rd_qp_events *e, unsigned int kind)
 {
-	close_fd(&e->probe[kind]);
-	close_fd(&e->program[kind]);
+	rd_fd_close(&e->probe[kind]);
+	rd_fd_close(&e->program[kind]);
 }
 
 /*
@@ -259,8 +252,8 @@ void rd_qp_events_close(struct rd_qp_events *e)
 	ring_buffer__free(e->reader);
 	if (e->lost)
 		munmap((void *)(uintptr_t)e->lost, page());
-	close_fd(&e->counter);
-	close_fd(&e->ring);
+	rd_fd_close(&e->counter);
+	rd_fd_close(&e->ring);
 	free(e);
 }
 

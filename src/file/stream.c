@@ -7,13 +7,13 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <rdmadump/array.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/format.h>
 #include <rdmadump/identity.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #ifdef HAVE_ZLIB
 #include <zlib.h>
 #endif
@@ -400,8 +400,7 @@ void stream_close(struct stream *s)
 		return;
 	if (s->decoder)
 		s->decoder->fini(s);
-	if (s->fd >= 0)
-		close(s->fd);
+	rd_fd_close(&s->fd);
 	free(s->in);
 	free(s->name);
 	free(s);

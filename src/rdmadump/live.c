@@ -6,11 +6,11 @@
 #include "capture.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/program.h>
 #include <rdmadump/spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define BLOCK_BYTES ((size_t)1 << 20) /* written at once; the longest facts fit */
 
@@ -105,8 +105,7 @@ static int start(struct live *l)
 	how.out = l->r->opt->json ? from[1] : capture_to_pipe(l->r->opt) ? STDERR_FILENO : 0;
 	rc = rd_spawn(&l->pid, argv, &how);
 	close(to[0]);
-	if (from[1] >= 0)
-		close(from[1]);
+	rd_fd_close(&from[1]);
 	l->to = to[1];
 	l->from = from[0];
 	return rc;
@@ -180,9 +179,7 @@ void live_stop(struct live *l)
 /* The input ends: the program reports. */
 static void close_input(struct live *l)
 {
-	if (l->to >= 0)
-		close(l->to);
-	l->to = -1;
+	rd_fd_close(&l->to);
 }
 
 static void wait_for_end(struct live *l)
@@ -240,8 +237,7 @@ bool live_close(struct live *l)
 		return true;
 	if (l->pid)
 		wait_for_end(l);
-	if (l->from >= 0)
-		close(l->from);
+	rd_fd_close(&l->from);
 	rd_facts_free(&l->before);
 	unprinted = l->unprinted;
 	free(l);

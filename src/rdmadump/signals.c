@@ -5,9 +5,9 @@
  * action can prevent the report.
  */
 #include "ending.h"
+#include <rdmadump/fd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 void ending_block(struct ending *e)
 {
@@ -55,8 +55,7 @@ void ending_open(struct ending *e, bool (*tick)(void *run, int fd))
 void ending_close(struct ending *e)
 {
 	for (unsigned int i = 0; i < 2; i++)
-		if (e->watches[i].fd >= 0)
-			close(e->watches[i].fd);
+		rd_fd_close(&e->watches[i].fd);
 }
 
 /* Signals are blocked, and opening a FIFO waits for its reader: an ending signal takes effect here.

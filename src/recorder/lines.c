@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/printable.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define LINE_FIRED    SIZE_MAX
 #define UNFINISHED_NS 100000000U /* a line without an end is judged after so long */
@@ -133,13 +133,11 @@ static int open_log(struct lines *l, struct rd_error *err)
 	if (fd >= 0) {
 		inotify_rm_watch(l->wakes, l->mark);
 		l->mark = inotify_add_watch(l->wakes, name, IN_MODIFY);
-		if (l->fd >= 0)
-			close(l->fd);
+		rd_fd_close(&l->fd);
 		l->fd = fd;
 		l->warned = false;
 	}
-	if (found >= 0)
-		close(found);
+	rd_fd_close(&found);
 	return rc;
 }
 
@@ -273,12 +271,11 @@ uint64_t lines_take(struct rd_recorder *r)
 void lines_close(struct rd_recorder *r)
 {
 	for (unsigned int i = 0; i < r->watch.n_lines; i++) {
-		const struct lines *l = &r->watch.lines[i];
+		struct lines *l = &r->watch.lines[i];
 
-		if (l->fd >= 0)
-			close(l->fd);
-		if (l->trigger->source == TRIGGER_LOG && l->wakes >= 0)
-			close(l->wakes);
+		rd_fd_close(&l->fd);
+		if (l->trigger->source == TRIGGER_LOG)
+			rd_fd_close(&l->wakes);
 		remove_fifo(&r->watch, l);
 	}
 }

@@ -4,11 +4,11 @@
  * one datagram for each message.
  */
 #include "recorder.h"
+#include <rdmadump/fd.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 bool notify_datagram(const char *path, const char *data, size_t n)
 {
@@ -25,8 +25,7 @@ bool notify_datagram(const char *path, const char *data, size_t n)
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	sent = fd >= 0 && sendto(fd, data, n, MSG_NOSIGNAL, (const struct sockaddr *)&to,
 				  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) >= 0;
-	if (fd >= 0)
-		close(fd);
+	rd_fd_close(&fd);
 	return sent;
 }
 

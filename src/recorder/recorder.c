@@ -3,13 +3,13 @@
 #include "recorder.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/json.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #define TICK_NS 250000000
 #define STEP_NS 1000000000 /* no smaller step of the system clock is reported */
@@ -448,8 +448,7 @@ void rd_recorder_close(struct rd_recorder *r)
 	for (unsigned int i = 0; r->files && i < RD_RECORDER_FILES; i++)
 		file_free(&r->files[i]);
 	free(r->files);
-	if (r->tick_fd >= 0)
-		close(r->tick_fd);
+	rd_fd_close(&r->tick_fd);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <rdmadump/fd.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #define STATE_NS 10000000000U /* between two writings of the textfile */
 #define RECORD	 8192	      /* longest record of /dev/kmsg: Documentation/ABI/testing/dev-kmsg */
@@ -239,8 +239,6 @@ void watch_close(struct rd_recorder *r)
 	lines_close(r);
 	if (w->monitor)
 		rd_monitor_close(w->monitor);
-	if (w->kmsg_fd >= 0)
-		close(w->kmsg_fd);
-	if (w->stop_fd >= 0)
-		close(w->stop_fd);
+	rd_fd_close(&w->kmsg_fd);
+	rd_fd_close(&w->stop_fd);
 }

@@ -7,13 +7,13 @@
 #include <rdmadump/archive.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/format.h>
 #include <rdmadump/json.h>
 #include <rdmadump/verbs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #define NS_PER_S	 1000000000ULL
 #define DOCUMENT_VERSION 2
@@ -401,8 +401,7 @@ int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, 
 		rc = run_and_store(st, path, err);
 		saved_close(&st->saved);
 	}
-	if (lock >= 0)
-		close(lock);
+	rd_fd_close(&lock);
 	*document = st->document;
 	redacted_end(st);
 	free(st);

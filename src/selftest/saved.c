@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <rdmadump/archive.h>
 #include <rdmadump/clock.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/outfile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define SAME_NAME_MAX 1000 /* results of one host and device in one directory */
 #define WHOLE	      ".json"
@@ -200,7 +200,5 @@ void saved_close(struct saved *o)
 	for (unsigned int i = 0; i < o->n_files; i++)
 		free(o->file[i].bytes);
 	o->n_files = 0;
-	if (o->directory >= 0)
-		close(o->directory);
-	o->directory = -1;
+	rd_fd_close(&o->directory);
 }

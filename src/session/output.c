@@ -5,10 +5,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <rdmadump/drops.h>
+#include <rdmadump/fd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define READER_MS 50 /* between two checks for a reader of a FIFO */
 
@@ -207,8 +207,7 @@ int out_open(struct rd_session *s)
 	/* Nothing is changed before that. */
 	if (rc == 0)
 		rd_sink_make_private(s->out.sink);
-	if (reader >= 0)
-		close(reader);
+	rd_fd_close(&reader);
 	rd_identity_resume(&before);
 	if (rc < 0)
 		return explain_user(s);

@@ -7,10 +7,10 @@
 #include "session.h"
 #include <errno.h>
 #include <poll.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #define PENDING_MAX 8192 /* 8 MiB; taken every 100 ms */
 
@@ -199,8 +199,7 @@ void owner_events_free(struct rd_session *s)
 	for (size_t i = 0; i < e->n; i++)
 		free(e->pending[i].who);
 	free(e->pending);
-	if (e->stop_fd >= 0)
-		close(e->stop_fd);
+	rd_fd_close(&e->stop_fd);
 	pthread_mutex_destroy(&e->lock);
 	free(e);
 	s->sampling.events = NULL;

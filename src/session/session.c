@@ -2,13 +2,13 @@
 /* A capture from beginning to end: opened step by step, each step undone on every exit path. */
 #include "session.h"
 #include <errno.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/sum.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #define FLUSH_NS	    100000000U	/* slow traffic: `kill -9` loses at most this much */
 #define FLUSH_COMPRESSED_NS 1000000000U /* small blocks compress badly */
@@ -375,8 +375,7 @@ void rd_session_close(struct rd_session *s)
 	loss_free(s);
 	facts_free(s);
 	recording_fini(s);
-	if (s->stop_fd >= 0)
-		close(s->stop_fd);
+	rd_fd_close(&s->stop_fd);
 	free(s);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <net/if_arp.h>
 #include <rdmadump/event.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/notation.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define CLOCK_LEN 16 /* "12:00:01" */
 
@@ -230,9 +230,7 @@ void netdev_watch_close(struct netdev_watch *w)
 	if (!w)
 		return;
 	rd_monitor_close(w->monitor);
-	if (w->link >= 0)
-		close(w->link);
-	if (w->epoll >= 0)
-		close(w->epoll);
+	rd_fd_close(&w->link);
+	rd_fd_close(&w->epoll);
 	free(w);
 }

@@ -5,8 +5,8 @@
  */
 #include "verbs_port.h"
 #include <rdmadump/event.h>
+#include <rdmadump/fd.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 void verbs_addresses_open(struct verbs_port *port, const struct rd_port *from)
 {
@@ -43,9 +43,7 @@ fail:
 
 void verbs_addresses_unwatch(struct verbs_port *port)
 {
-	if (port->addresses.fd >= 0)
-		close(port->addresses.fd);
-	port->addresses.fd = -1;
+	rd_fd_close(&port->addresses.fd);
 }
 
 void verbs_addresses_read(struct verbs_port *port)

@@ -2,6 +2,7 @@
 /* Decides number and type of a port's receive queues, and creates and closes them together. */
 #include "verbs_port.h"
 #include <errno.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
 #include <stdio.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #define BUFFERS_MIN 32 /* smallest ring that is useful if locked memory is limited */
 
@@ -133,13 +133,6 @@ static int queues_create(struct verbs_port *port, unsigned int queues, struct rd
 	return queue_pair_renew(port, queues > 0, err);
 }
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 void verbs_queues_close(struct verbs_port *port)
 {
 	verbs_queues_destroy(port);
@@ -155,12 +148,12 @@ void verbs_queues_close(struct verbs_port *port)
 		verbs_ring_fini(&q->ring);
 		if (q->channel && ibv_destroy_comp_channel(q->channel))
 			close(q->channel->fd);
-		close_fd(&q->wake_fd);
+		rd_fd_close(&q->wake_fd);
 		free(q);
 	}
 	port->n_queues = 0;
 	verbs_addresses_unwatch(port);
-	close_fd(&port->epoll_fd);
+	rd_fd_close(&port->epoll_fd);
 }
 
 /* Pinned memory counts against the limit of locked memory: half as many buffers may fit. */

@@ -8,12 +8,12 @@
 #include <libgen.h>
 #include <limits.h>
 #include <rdmadump/array.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/log.h>
 #include <rdmadump/outfile.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define PRIVATE_MODE 0600
 #define NEW_FILE     (O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC)
@@ -265,8 +265,7 @@ int rd_outfile_replace(const char *path, int (*put)(void *ctx, FILE *out, struct
 			"the directory must exist, and the user (under sudo: its caller) must be "
 			"allowed to create files in it",
 			"cannot create a file in the directory of '%s'", path);
-		if (fd >= 0)
-			close(fd);
+		rd_fd_close(&fd);
 	} else {
 		bool whole;
 
