@@ -43,8 +43,7 @@ bool rd_port_sniffer_possible(const struct rd_device *device, struct rd_sniffer_
 		{!device->copied && !rd_sysfs_exists("/sys/bus/pci/devices/%s/config", device->pci),
 			{"PCI configuration space is not visible here",
 				"use --sniffer icmd on the host itself, outside of any container, "
-				"or "
-				"mirror the port on the switch"}},
+				"or mirror the port on the switch"}},
 		{is_locked_down(device),
 			{"kernel lockdown, as with Secure Boot, forbids writing PCI configuration "
 			 "space",

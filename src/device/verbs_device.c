@@ -39,8 +39,7 @@ static const char *advice(int errnum)
 	 * devices. */
 	if (errnum == ENOENT || errnum == ENXIO || errnum == ENODEV)
 		return "its character device in /dev/infiniband is absent: in a container, start "
-		       "it with "
-		       "--device=/dev/infiniband; else load ib_uverbs (modprobe ib_uverbs)";
+		       "it with --device=/dev/infiniband; else load ib_uverbs (modprobe ib_uverbs)";
 	if (errnum == EMFILE)
 		return "raise the limit of open files (ulimit -n)";
 	return "see the kernel's log (dmesg)";

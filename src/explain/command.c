@@ -286,11 +286,9 @@ int rd_cmd_explain(int argc, char **argv)
 	static const struct argp argp = {.parser = parse_other,
 		.args_doc = "WORD...\n-\n--list",
 		.doc = "Says what a code, name or line of a log means: completion statuses and "
-		       "vendor "
-		       "errors, events, counters, findings; on which side the cause is, the usual "
-		       "causes, and what to look at next. WORD is a number, a name, or a whole "
-		       "line; "
-		       "'-' reads a log from standard input."};
+		       "vendor errors, events, counters, findings; on which side the cause is, the "
+		       "usual causes, and what to look at next. WORD is a number, a name, or a "
+		       "whole line; '-' reads a log from standard input."};
 	struct explain_settings s = {0};
 	struct catalogue c = {0};
 	struct rd_error err;

@@ -132,8 +132,7 @@ void explain_print_joined(FILE *out, const json_t *found, unsigned int columns)
 
 	if (!n) {
 		fputs("\nin the captures: no queue pair fits what the line says of device, QP, "
-		      "address or "
-		      "error\n",
+		      "address or error\n",
 			out);
 		return;
 	}

@@ -411,8 +411,7 @@ static void file_stop(struct rd_source *src)
 	if (f->left_out)
 		rd_log(RD_LOG_WARNING,
 			"'%s': %s frame%s left out: one file holds one link type, that of the "
-			"first "
-			"frame",
+			"first frame",
 			stream_name(f->stream), rd_fmt_count(n, f->left_out),
 			rd_plural(f->left_out));
 }

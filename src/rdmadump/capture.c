@@ -106,12 +106,10 @@ int rd_cmd_capture(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "[FILTER]",
 		.doc = "Captures all traffic of an RDMA port, of this function only (PF, VF or "
-		       "SF), "
-		       "kernel bypass included, to a file for Wireshark, and reports lost "
-		       "frames.\vExit status: 0 done, 1 "
-		       "wrong "
-		       "usage, 2 device or permission, 3 output, 4 ended by an error after frames "
-		       "were captured.\nExample: rdmadump -d mlx5_0 -w incident.pcapng",
+		       "SF), kernel bypass included, to a file for Wireshark, and reports lost "
+		       "frames.\vExit status: 0 done, 1 wrong usage, 2 device or permission, 3 "
+		       "output, 4 ended by an error after frames were captured.\nExample: rdmadump "
+		       "-d mlx5_0 -w incident.pcapng",
 	};
 	int rc;
 

@@ -53,10 +53,9 @@ void loss_advise(const struct capture_run *r)
 		r->broken_pipe)
 		return;
 	if (t.dropped)
-		fprintf(stderr,
-			"  the output was too slow and rdmadump's buffer was full: raise "
-			"--buffer-size, "
-			"use a faster disk, or keep less of each frame (-s, --headers-only)\n");
+		fprintf(stderr, "  the output was too slow and rdmadump's buffer was full: raise "
+				"--buffer-size, use a faster disk, or keep less of each frame (-s, "
+				"--headers-only)\n");
 	else if (r->result->written.unwritten)
 		fprintf(stderr, "  not all frames could be written: see the messages above\n");
 }

@@ -78,8 +78,7 @@ const struct cli_option cli_options[] = {
 		NULL, GROUP_SOURCE, FLAG(session.force)},
 	{"stop-on-pause", 0, NULL,
 		"stop when the port begins to send pause frames or its PCIe writes stall, which "
-		"the "
-		"capture's copies may cause",
+		"the capture's copies may cause",
 		NULL, GROUP_SOURCE, FLAG(session.stop_on_pause),
 		EXTCAP(.number = 11, NULL, "Stop on pause frames", "boolflag", "{default=false}",
 			"Stop when the port begins to send pause frames or its PCIe writes stall",
@@ -236,8 +235,7 @@ const struct cli_option cli_options[] = {
 		GROUP_ROTATION, STRING(session.out.rotation.command)},
 	{"ring-buffer", 'b', "KEY:N",
 		"duration:SECONDS, interval:SECONDS, filesize:kB, packets:N; files:N keeps the "
-		"newest; file names like dumpcap's. A plain number means "
-		"--max-burst",
+		"newest; file names like dumpcap's. A plain number means --max-burst",
 		NULL, GROUP_ROTATION, .set = set_burst_or_ring, FIELD(session.device.log2_buffers),
 		RANGE(1, LOG2_BUFFERS_MAX)},
 

@@ -50,8 +50,7 @@ static int find_port(
 	if (!device || !port)
 		return rd_fail(err, RD_CLASS_USAGE, 0,
 			"name the device that has the counter (,device=DEVICE); rdmadump-record(1) "
-			"lists "
-			"the triggers",
+			"lists the triggers",
 			"--trigger '%s' would be a counter, but the recording is not of an RDMA "
 			"device",
 			t->text);

@@ -66,8 +66,7 @@ char *rd_recorder_explain(struct rd_recorder *r, unsigned int i)
 		why = why_not_wire(r, t);
 		snprintf(here, sizeof(here),
 			"it can fire for QPs whose responses were seen (one from the same UDP "
-			"port, "
-			"else two), at the latest 0.5 s after its time");
+			"port, else two), at the latest 0.5 s after its time");
 	} else if (t->source == TRIGGER_COUNTER) {
 		why = where_counter(r, t, here, sizeof(here));
 	}

@@ -32,8 +32,7 @@ static unsigned int try_bond(
 	struct pair p = {.ctx = s->ctx, .port = st->port, .type = IBV_QPT_RC};
 	const struct traffic bond = {.name = "bond",
 		.what = "WRITEs of several connections, which drivers distribute among the ports "
-			"of "
-			"a bond",
+			"of a bond",
 		.send = send_many,
 		.ctx = &p,
 		.reliable = true};

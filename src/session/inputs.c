@@ -55,8 +55,7 @@ static int open_netdev(struct rd_session *s, const char *netdev, const struct rd
 	if (s->config->device.stamps == RD_STAMPS_ADAPTER)
 		return rd_fail(&s->error, RD_CLASS_DEVICE, 0, "omit -j, or give -j host",
 			"%s has no timestamps of type 'adapter': the kernel timestamps the frames "
-			"of "
-			"a netdev",
+			"of a netdev",
 			netdev);
 	if (rd_netdev_open(&source, &config, &s->error) < 0)
 		return -1;

@@ -26,8 +26,7 @@ void rd_session_scope_text(const struct rd_session_source *from, char out[RD_LOS
 	rd_function_text(&from->device->function, function, sizeof(function));
 	snprintf(out, RD_LOSS_TEXT,
 		"traffic of this function only%s%s%s%s%s: not of VFs, SFs, representors or a "
-		"bond's "
-		"second port",
+		"bond's second port",
 		*function ? " (" : "", function,
 		from->device->function.kind == RD_FUNCTION_PF ? " " : "",
 		from->device->function.kind == RD_FUNCTION_PF ? from->device->pci : "",

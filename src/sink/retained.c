@@ -431,8 +431,7 @@ static void lock(struct rd_sink *s)
 		return;
 	rd_log(RD_LOG_WARNING,
 		"%zu MiB for frames are not locked in memory, and may be swapped out: %s; raise "
-		"the limit "
-		"(ulimit -l, LimitMEMLOCK= of a systemd unit)",
+		"the limit (ulimit -l, LimitMEMLOCK= of a systemd unit)",
 		f->memory_len >> 20, strerror(errno));
 	for (size_t i = 0; i < f->memory_len; i += 4096)
 		f->memory[i] = 0;

@@ -103,8 +103,7 @@ static void real_time_found(struct verbs_clock *c, int64_t difference)
 	if (c->offset && set)
 		rd_log(RD_LOG_INFO,
 			"the device's clock is %lld s ahead of UTC (TAI?): timestamps are "
-			"corrected "
-			"by that",
+			"corrected by that",
 			(long long)-c->offset / 1000000000);
 	skew_set(c, difference - c->offset);
 }
@@ -122,8 +121,7 @@ static void real_time_drifts(struct verbs_clock *c, int64_t difference, uint64_t
 	if (!c->drifting)
 		rd_log(RD_LOG_WARNING,
 			"the device's real-time clock drifts away from the system clock: "
-			"timestamps "
-			"are kept within %d ms of it; is ptp4l running?",
+			"timestamps are kept within %d ms of it; is ptp4l running?",
 			CLOCK_AGREE_NS / 1000000);
 	c->drifting = true;
 	c->offset += excess > most ? most : excess < -most ? -most : excess;

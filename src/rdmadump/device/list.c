@@ -247,8 +247,7 @@ static void print_bonds(const struct rd_devices *devices)
 
 		if (bond && has_sniffer(device))
 			printf("! %s is a bond (%s: %s): a capture may lack its second port's "
-			       "plain "
-			       "Ethernet frames\n",
+			       "plain Ethernet frames\n",
 				device->name, bond->name, bond->slaves);
 	}
 }
