@@ -6,12 +6,13 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #define RD_SHEET_DEPTH	 8
-#define RD_SHEET_COLUMNS 12
+#define RD_SHEET_COLUMNS 16
 
 struct rd_sheet_row {
 	char *title, *text;
@@ -25,6 +26,7 @@ struct rd_sheet {
 	char heading[128]; /* printed with the section's first line */
 	struct rd_sheet_row *row;
 	size_t n_rows;
+	bool alone; /* a table alone: at the margin, with its last column wrapped */
 	/* The table being filled. */
 	const char *const *columns;
 	unsigned int n_columns;

@@ -165,12 +165,25 @@ void rd_sheet_cell(struct rd_sheet *s, const char *text)
 		s->n_cells++;
 }
 
-static void print_cells(FILE *out, const char *const *cell, unsigned int n, const size_t *width)
+static void print_cells(const struct rd_sheet *s, const char *const *cell, const size_t *width)
 {
-	fprintf(out, "%*s", INDENT, "");
-	for (unsigned int c = 0; c < n; c++)
-		fprintf(out, "%-*s%s", c + 1 < n ? (int)width[c] : 0, cell[c],
-			c + 1 < n ? "  " : "\n");
+	const char *text = cell[s->n_columns - 1];
+	const size_t terminal = s->alone && s->width ? s->width : SIZE_MAX;
+	size_t at = s->alone ? 0 : INDENT;
+
+	fprintf(s->out, "%*s", (int)at, "");
+	for (unsigned int c = 0; c + 1 < s->n_columns; c++) {
+		fprintf(s->out, "%*s%-*s", c ? GAP : 0, "", (int)width[c], cell[c]);
+		at += width[c] + GAP;
+	}
+	if (at + ROOM_MIN <= terminal || at + strlen(text) <= terminal) {
+		fprintf(s->out, "%*s", GAP, "");
+		rd_put_wrapped(s->out, text, at, terminal - at);
+	} else {
+		/* Too narrow for a column of text: it goes below, across the line. */
+		fprintf(s->out, "\n%*s", GAP, "");
+		rd_put_wrapped(s->out, text, GAP, terminal > ROOM_MIN ? terminal - GAP : ROOM_MIN);
+	}
 }
 
 void rd_sheet_table_end(struct rd_sheet *s)
@@ -187,11 +200,10 @@ void rd_sheet_table_end(struct rd_sheet *s)
 	}
 	if (rows) {
 		print_heading(s);
-		print_cells(s->out, s->columns, s->n_columns, width);
+		print_cells(s, s->columns, width);
 	}
 	for (size_t r = 0; r < rows; r++)
-		print_cells(s->out, (const char *const *)s->cell + r * s->n_columns, s->n_columns,
-			width);
+		print_cells(s, (const char *const *)s->cell + r * s->n_columns, width);
 	for (size_t i = 0; i < s->n_cells; i++)
 		free(s->cell[i]);
 	free(s->cell);

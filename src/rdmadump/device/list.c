@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GAP	 2  /* blanks between columns */
-#define ROOM_MIN 30 /* columns that wrapped text needs to be readable */
 #define TEXT_MAX 512
 
 struct settings {
@@ -136,63 +134,47 @@ static const struct {
 	{"CAPTURE", ALWAYS, false, NULL, put_capture},
 };
 
-#define COLUMNS (int)RD_COUNT(columns)
+#define COLUMNS RD_COUNT(columns)
 #define CAPTURE (COLUMNS - 1)
 
-struct row {
-	char cell[COLUMNS][TEXT_MAX];
+struct table {
+	struct rd_sheet sheet;
+	const char *titles[COLUMNS];
+	bool hidden[COLUMNS];
 };
 
-static void set_cell(struct row *row, int column, const char *text)
+static void open_table(struct table *t, bool verbose, bool mixed)
 {
-	snprintf(row->cell[column], TEXT_MAX, "%s", *text ? text : "-");
+	unsigned int n = 0;
+
+	rd_sheet_open(&t->sheet, stdout, NULL);
+	t->sheet.width = rd_cli_columns();
+	t->sheet.alone = true;
+	for (size_t c = 0; c < COLUMNS; c++) {
+		t->hidden[c] = !verbose && (columns[c].shown == VERBOSE ||
+						   (columns[c].shown == MIXED && !mixed));
+		if (!t->hidden[c])
+			t->titles[n++] = columns[c].title;
+	}
+	rd_sheet_table(&t->sheet, t->titles, n);
 }
 
 /* `port` NULL: the device has none. */
-static void fill_row(struct row *row, const json_t *device, const json_t *port)
+static void put_row(struct table *t, const json_t *device, const json_t *port)
 {
-	for (int c = 0; c < COLUMNS; c++) {
+	for (size_t c = 0; c < COLUMNS; c++) {
 		const json_t *of = columns[c].of_device ? device : port;
 		char text[TEXT_MAX] = "";
 
-		if (of && columns[c].put)
-			columns[c].put(text, device, port);
-		set_cell(row, c, columns[c].key ? rd_json_text_of(of, columns[c].key) : text);
-	}
-	if (!port)
-		set_cell(row, CAPTURE, "no: the device shows no port");
-}
-
-static void print_row(const struct row *row, const size_t width[COLUMNS], size_t terminal)
-{
-	const char *text = row->cell[CAPTURE];
-	size_t at = 0;
-
-	for (int c = 0; c < CAPTURE; c++) {
-		if (!width[c])
+		if (t->hidden[c])
 			continue;
-		printf("%*s%-*s", c ? GAP : 0, "", (int)width[c], row->cell[c]);
-		at += width[c] + GAP;
+		if (c == CAPTURE && !port)
+			snprintf(text, TEXT_MAX, "no: the device shows no port");
+		else if (of && columns[c].put)
+			columns[c].put(text, device, port);
+		rd_sheet_cell(
+			&t->sheet, columns[c].key ? rd_json_text_of(of, columns[c].key) : text);
 	}
-	if (!terminal || at + strlen(text) <= terminal) {
-		printf("%*s%s\n", GAP, "", text);
-	} else if (at + ROOM_MIN <= terminal) {
-		printf("%*s", GAP, "");
-		rd_put_wrapped(stdout, text, at, terminal - at);
-	} else {
-		/* Too narrow for a column of text: it goes below, across the line. */
-		printf("\n%*s", GAP, "");
-		rd_put_wrapped(stdout, text, GAP, terminal > ROOM_MIN ? terminal - GAP : ROOM_MIN);
-	}
-}
-
-static size_t count_rows(const struct rd_devices *devices)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < devices->n; i++)
-		n += devices->dev[i].n_ports ? devices->dev[i].n_ports : 1;
-	return n;
 }
 
 /* "mlx5_0 represents: pf0vf0 (VF 0), en3f0pf0sf88 (SF 88 of controller 1)" */
@@ -252,49 +234,28 @@ static void print_bonds(const struct rd_devices *devices)
 	}
 }
 
-/* The widest cell of each column that is shown, 0 for those that are not. */
-static void measure(
-	size_t width[COLUMNS], const struct row *rows, size_t n, bool verbose, bool mixed)
+static void print_table(const struct rd_devices *devices, const json_t *list, bool verbose)
 {
-	for (int c = 0; c < COLUMNS; c++) {
-		width[c] = 0;
-		if (!verbose &&
-			(columns[c].shown == VERBOSE || (columns[c].shown == MIXED && !mixed)))
-			continue;
-		for (size_t r = 0; r < n; r++)
-			width[c] = RD_MAX(width[c], strlen(rows[r].cell[c]));
-	}
-}
-
-static int print_table(const struct rd_devices *devices, const json_t *list, bool verbose)
-{
-	size_t n = count_rows(devices), terminal = rd_cli_columns(), width[COLUMNS], r = 1, i, p;
-	struct row *rows = calloc(n + 1, sizeof(*rows));
 	const json_t *device, *port;
+	struct table t;
+	size_t i, p;
 
-	if (!rows)
-		return -1;
-	for (int c = 0; c < COLUMNS; c++)
-		set_cell(&rows[0], c, columns[c].title);
+	open_table(&t, verbose,
+		RD_ANY(d, devices->dev, devices->n, d->function.kind > RD_FUNCTION_PF));
 	json_array_foreach (list, i, device) {
 		const json_t *ports = json_object_get(device, "ports");
 
 		if (!json_array_size(ports))
-			fill_row(&rows[r++], device, NULL);
+			put_row(&t, device, NULL);
 		json_array_foreach (ports, p, port) {
-			fill_row(&rows[r++], device, port);
+			put_row(&t, device, port);
 		}
 	}
-	measure(width, rows, n + 1, verbose,
-		RD_ANY(d, devices->dev, devices->n, d->function.kind > RD_FUNCTION_PF));
-	for (r = 0; r <= n; r++)
-		print_row(&rows[r], width, terminal);
+	rd_sheet_table_end(&t.sheet);
 	print_not_captured(devices);
 	print_bonds(devices);
 	for (i = 0; verbose && i < devices->n; i++)
 		print_representors(&devices->dev[i]);
-	free(rows);
-	return 0;
 }
 
 /* ---- the command ---- */
@@ -303,22 +264,23 @@ static int print_devices(
 	const struct rd_devices *devices, const struct settings *settings, struct rd_error *err)
 {
 	json_t *list;
-	int rc = -1;
+	bool whole;
 
 	if (!devices->n && !settings->json)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, rd_devices_none_todo(devices),
 			"no RDMA devices in %s/sys/class/infiniband", devices->sysroot);
 	list = rd_json_devices(devices);
-	if (json_array_size(list) == devices->n && settings->json)
+	whole = json_array_size(list) == devices->n;
+	if (whole && settings->json)
 		return rd_cli_put_json(rd_document(1, rd_wall_ns(),
 					       json_pack("{s:s, s:o}", "source",
 						       devices->by_netlink ? "netlink" : "sysfs",
 						       "devices", list)),
 			JSON_INDENT(2), err);
-	if (json_array_size(list) == devices->n)
-		rc = print_table(devices, list, settings->verbose);
+	if (whole)
+		print_table(devices, list, settings->verbose);
 	json_decref(list);
-	return rc ? rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the list of devices") : 0;
+	return whole ? 0 : rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "the list of devices");
 }
 
 static int list(void *ctx, struct rd_error *err)
