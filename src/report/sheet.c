@@ -81,7 +81,7 @@ void rd_sheet_row(struct rd_sheet *s, const char *title, const char *text)
 		s->n_rows++;
 }
 
-static void put(struct rd_sheet *s, const char *key, json_t *value)
+void rd_sheet_json(struct rd_sheet *s, const char *key, json_t *value)
 {
 	json_t *at = s->at[s->depth];
 
@@ -93,7 +93,7 @@ static void put(struct rd_sheet *s, const char *key, json_t *value)
 
 static void enter(struct rd_sheet *s, const char *key, json_t *part)
 {
-	put(s, key, part);
+	rd_sheet_json(s, key, part);
 	if (s->depth + 1 < RD_SHEET_DEPTH)
 		s->at[++s->depth] = part;
 }
@@ -125,15 +125,10 @@ json_t *rd_sheet_close(struct rd_sheet *s)
 	return s->at[0];
 }
 
-void rd_sheet_json(struct rd_sheet *s, const char *key, json_t *value)
-{
-	put(s, key, value);
-}
-
 void rd_sheet_value(
 	struct rd_sheet *s, const char *key, const char *title, json_t *value, const char *text)
 {
-	put(s, key, value);
+	rd_sheet_json(s, key, value);
 	rd_sheet_row(s, title, text);
 }
 
