@@ -153,7 +153,7 @@ as_kept() {
 said() {
 	local kept=$tmp/said.$BASHPID.$RANDOM$RANDOM status
 	echo "$ $*" >"$kept"
-	timeout -k 5 "$PATIENCE" "$RDMADUMP" "$@" | tee -pa "$kept"
+	"$RDMADUMP" "$@" | tee -pa "$kept"
 	status=${PIPESTATUS[0]}
 	echo "= $status" >>"$kept"
 	return "$status"
@@ -174,12 +174,20 @@ refused() {
 # Of a capture file: its frames, and a hash of their lengths and bytes
 hash_of() { "$SOFTHCA_FRAMES" --hash "$@"; }
 frames_of() { hash_of "$1" | awk '{print $1}'; }
+# frames_read FILE: its frames, as Wireshark's library reads it; status 1 if it is cut or damaged, and $tmp/frames_read says how
+frames_read() {
+	local line status
+	line=$(capinfos -Tmrc "$1" 2>"$tmp/frames_read")
+	status=$?
+	echo "${line##*,}"
+	return $status
+}
 # The number behind "key": in a JSON report, by jq path
 json() { jq -r "$2" "$1"; }
 
 # A pipe into which nobody writes: what reads it hangs.
 mkfifo -m 666 "$tmp/never"
-# Seconds after which a thing that a test waits for, or a program that should end, hangs. No test depends on it: only what will
+# Seconds after which what a test waits for has not come. No test depends on it: only what will
 # never happen takes so long, on any machine.
 export PATIENCE=${PATIENCE-900}
 # wait_for COMMAND...: until it succeeds, tried again after 20 ms.
@@ -212,13 +220,12 @@ apart() {
 	while [ "$1" != -- ]; do ahead+=("$1"); shift; done
 	rest=("${@:2}")
 }
-# The model with a limit: a test that hangs fails
-model() { timeout -k 5 "$PATIENCE" "$SOFTHCA" "$@"; }
+model() { "$SOFTHCA" "$@"; }
 # on_tree DIR COMMAND...: on the devices that `model --keep DIR ... -- true` laid out; to lay them out again for each
 # command costs more than most commands
 on_tree() {
 	local tree=$1
 	shift
-	timeout -k 5 "$PATIENCE" env SOFTHCA_CONFIG="$tree/config" \
+	env SOFTHCA_CONFIG="$tree/config" \
 		LD_PRELOAD="${SOFTHCA_PRELOAD_FIRST:+$SOFTHCA_PRELOAD_FIRST:}$SOFTHCA.so" "$@"
 }

@@ -62,7 +62,7 @@ soak() {
 	local name=$1 seconds=$2 file=$3
 	shift 3
 	mkdir "$tmp/d"
-	PATIENCE=$((seconds + PATIENCE)) model --mode drop --gen count=100000000000,size=60-1500,seed=11 --stats "$tmp/stats" -- \
+	model --mode drop --gen count=100000000000,size=60-1500,seed=11 --stats "$tmp/stats" -- \
 		"$RDMADUMP" -d mlx5_0 -q --json -a "duration:$seconds" -b filesize:20000 "$@" -w "$tmp/d/$file" >"$tmp/report" 2>"$tmp/log"
 	ok "$name: exit status" "$tmp/log"
 	accounts "$name" "$tmp/d"/*

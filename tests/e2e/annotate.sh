@@ -47,7 +47,7 @@ tshark -r "$tmp/loss.pcapng" -Y frame.comment -T fields -e frame.comment >"$tmp/
 has "title and certainty first; in lines of their own severity and place, detail, cause, next step" "$tmp/comments" \
 	'^[^\\]*lost upstream [^\\]* \[likely\]\\nrdmadump problem: [0-9.]+ QP 0x[0-9a-f]+ -> [0-9.]+ QP [^\\]*\\n[^\\]*\\nusually: [^\\]*\\nnext: '
 
-# --- what each frame is counted as ------------------------------------------------------------
+# --- what each frame is frames_read as ------------------------------------------------------------
 
 for name in 10_rc_write_loss 12_reorder 58_router_reorder; do
 	an --json --marks "$tmp/marks" "$roce/$name/a.pcap.zst" >"$tmp/marks.json"
@@ -67,25 +67,31 @@ editcap -F pcapng -a '1:by the user' -a '3:another' "$tmp/loss.pcap" "$tmp/user.
 "$RDMADUMP" -r "$loss" -w "$tmp/erf.pcap" --format pcap,dlt=197 2>/dev/null
 "$RDMADUMP" -r "$loss" -w "$tmp/own.pcapng" 2>/dev/null
 cat "$tmp/own.pcapng" "$tmp/user.pcapng" >"$tmp/sections.pcapng"
-frames_in() { tshark -r "$1" -T fields -e frame.number -e frame.time_epoch -e frame.len -e frame.cap_len -e frame.comment 2>/dev/null; }
-for f in loss.pcap.gz user.pcapng loss.erf erf.pcap own.pcapng sections.pcapng; do
-	rm -f "$tmp/copy.pcapng"
-	an --json --annotate "$tmp/copy.pcapng" "$tmp/$f" >"$tmp/copy.json"
+formats=(loss.pcap.gz user.pcapng loss.erf erf.pcap own.pcapng sections.pcapng)
+both=() # each file, and its copy
+for f in "${formats[@]}"; do
+	an --json --annotate "$tmp/copy.$f.pcapng" "$tmp/$f" >"$tmp/$f.json"
 	is "$f: exit status" $? 0
-	mergecap -a -w - "$tmp/$f" "$tmp/copy.pcapng" | frames_in - >"$tmp/both" # one tshark for two
-	n=$(($(wc -l <"$tmp/both") / 2))
-	head -n "$n" "$tmp/both" >"$tmp/before"
-	awk -F'\t' -v OFS='\t' -v n="$n" 'NR > n {$1 -= n; print}' "$tmp/both" >"$tmp/after"
-	{ named "$tmp/copy.json"; awk -F'\t' '$5 != "" {print $1}' "$tmp/before"; } | sort -nu >"$tmp/wanted"
+	both+=("$tmp/$f" "$tmp/copy.$f.pcapng")
+done
+mergecap -a -w - "${both[@]}" |
+	tshark -r - -T fields -e frame.number -e frame.time_epoch -e frame.len -e frame.cap_len -e frame.comment >"$tmp/all" 2>/dev/null
+before=0
+for f in "${formats[@]}"; do
+	n=$(json "$tmp/$f.json" .totals.frames)
+	for part in before after; do
+		awk -F'\t' -v OFS='\t' -v from=$before -v n="$n" 'NR > from && NR <= from + n {$1 -= from; print}' "$tmp/all" >"$tmp/$part"
+		before=$((before + n))
+	done
+	{ named "$tmp/$f.json"; awk -F'\t' '$5 != "" {print $1}' "$tmp/before"; } | sort -nu >"$tmp/wanted"
 	awk -F'\t' '$5 != "" {print $1}' "$tmp/after" | diff "$tmp/wanted" - >"$tmp/diff"
 	ok "$f: comments on the named frames, and those that it had" "$tmp/diff"
 	[ -s "$tmp/wanted" ] && cmp <(cut -f 1-4 "$tmp/before") <(cut -f 1-4 "$tmp/after")
 	ok "$f: times and lengths in tshark"
 	[ "$f" = sections.pcapng ] && continue # one link type for our pcap encoder
-	holds "$f: the frames are the same" same_frames "$tmp/$f" "$tmp/copy.pcapng"
+	holds "$f: the frames are the same" same_frames "$tmp/$f" "$tmp/copy.$f.pcapng"
 done
-tshark -r "$tmp/copy.pcapng" -Y 'frame.comment contains "by the user"' -T fields -e frame.number >"$tmp/kept" 2>/dev/null
-is "comments of the user are kept" "$(wc -l <"$tmp/kept")" 1
+is "comments of the user are kept" "$(cut -f 5 "$tmp/after" | grep -c 'by the user')" 1
 cmp <("$RDMADUMP" analyze --json "$tmp/own.pcapng" 2>/dev/null | jq '.capture.files[0].dropped, .counters, .capture.application') \
 	<(an --annotate - "$tmp/own.pcapng" >"$tmp/piped.pcapng" && "$RDMADUMP" analyze --json "$tmp/piped.pcapng" 2>/dev/null |
 		jq '.capture.files[0].dropped, .counters, .capture.application')
@@ -107,9 +113,9 @@ has "... message" "$tmp/err" "second.pcapng' changed while it was read; analyse 
 head -c 300000 "$tmp/own.pcapng" >"$tmp/cut.pcapng"
 an --json --annotate "$tmp/cut-copy.pcapng" "$tmp/cut.pcapng" >"$tmp/cut.json"
 is "a file that is cut: exit status" $? 4
-tshark -r "$tmp/cut-copy.pcapng" -T fields -e frame.number 2>"$tmp/err" | tail -n 1 >"$tmp/last"
+frames_read "$tmp/cut-copy.pcapng" >"$tmp/last"
+ok "... and the copy is whole" "$tmp/frames_read"
 is "... what is there is copied" "$(cat "$tmp/last")" "$(json "$tmp/cut.json" .totals.frames)"
-is "... and the copy is whole" "$(grep -c 'cut short' "$tmp/err")" 0
 
 # --- what is refused --------------------------------------------------------------------------
 

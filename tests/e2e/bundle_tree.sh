@@ -59,7 +59,7 @@ ln -sfn /config "$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/../../dr
 "$TREE_TOOL" "$tmp/tree" | tar -tf - | grep -q 'etc/passwd\|/config$'
 is "links out of the tree are not followed" $? 1
 ln -sfn driver "$(readlink -f "$tmp/tree/sys/class/infiniband/mlx5_0")/../../driver"
-timeout -k 5 "$PATIENCE" "$TREE_TOOL" "$tmp/tree" >"$tmp/tar"
+"$TREE_TOOL" "$tmp/tree" >"$tmp/tar"
 is "a link to itself ends" $? 0
 chmod 755 "$tmp"
 if [ "$(id -u)" = 0 ] && has_tool setpriv "what this user may not read"; then

@@ -4,6 +4,7 @@
 
 Of pcapng files, little-endian:
 captures.py statistics FILE...       sums of isb_ifrecv, ifdrop, filteraccept, osdrop, usrdeliv
+captures.py frames FILE              of each frame: interface, time in ns, captured length, length, flags, dropped before it, comments
 captures.py directions FILE          of each frame: 0 unknown, 1 in, 2 out, its MAC and IPv4 addresses
 captures.py times FILE TRUTH US      packets, those more than US off, of these those more than 50 minutes, the worst other one in us
                                      (0 without TRUTH), how often a time is before the one before it; the interface's description
@@ -112,6 +113,15 @@ def drops(path):
             if (kind, code) in number:
                 number[kind, code] = struct.unpack("<Q", value)[0] + (number[kind, code] if kind == wire.EPB else 0)
     print(*number.values())
+
+
+def list_frames(path):
+    for kind, body in blocks(path):
+        if kind == wire.EPB:
+            iface, high, low, kept, length = struct.unpack_from("<IIIII", body)
+            options = list(read_options(body, 20 + (kept + 3 & ~3)))
+            numbers = {code: int.from_bytes(value, "little") for code, value in options if code != 1}
+            print(iface, high << 32 | low, kept, length, numbers.get(2, 0), numbers.get(4, 0), *(value for code, value in options if code == 1))
 
 
 def directions(path):
@@ -226,7 +236,7 @@ def mirrored(path):
     return pcap(link_of(path), ((ns, outer(data), len(outer(data))) for ns, data, _ in frames(path)))
 
 
-PRINT = {"statistics": statistics, "directions": directions, "times": times_of, "backwards": backwards, "drops": drops,
+PRINT = {"statistics": statistics, "frames": list_frames, "directions": directions, "times": times_of, "backwards": backwards, "drops": drops,
          "blocks": list_blocks}
 MAKE = {"lost": lost, "most": most, "early": early, "groups": groups}
 COPY = {"offset": offset, "big": big, "erf": erf, "unwrap": unwrap, "records": records, "ports": ports, "empty": empty,

@@ -55,7 +55,7 @@ if ! ip netns add "$ns" 2>/dev/null || ! ip -n "$ns" link set lo up; then
 	skip "netdev" "no right to make a network namespace"
 else
 	: >"$tmp/log"
-	ip netns exec "$ns" timeout -k 5 "$PATIENCE" "$RDMADUMP" -i lo -U -c 5 -z "$tmp/command" -w "$tmp/lo.pcapng" \
+	ip netns exec "$ns" "$RDMADUMP" -i lo -U -c 5 -z "$tmp/command" -w "$tmp/lo.pcapng" \
 		udp port 9 >"$tmp/log" 2>&1 &
 	pid=$!
 	wait_for grep -q 'capturing on' "$tmp/log"

@@ -17,20 +17,12 @@ configured() {
 # value VARIABLE: as the Makefile has it
 value() { sed -n "s/^$1 = *//p" "$tmp/build/Makefile"; }
 
-configured
-is "no option: exit status" "$status" 0
-is "no option: no link named ibdump" "$(value ibdump_link)" no
-is "no option: no sanitizer" "$(value RD_SANITIZE)" ""
-has "no option: hardened" <(value RD_HARDEN) '-fstack-protector-strong .*-D_FORTIFY_SOURCE=2'
 configured --enable-ibdump-link --enable-sanitizers --with-extcapdir=/mine
 is "--enable-ibdump-link" "$(value ibdump_link)" yes
 has "--enable-sanitizers" <(value RD_SANITIZE) '^-fsanitize=address'
 is "... the model, too" "$(value RD_SANITIZE_MODEL)" "$(value RD_SANITIZE)"
 is "--with-extcapdir: that folder" "$(value extcapdir)" /mine
 is "--enable-sanitizers: no hardening" "$(value RD_HARDEN)" ""
-configured --enable-sanitizers --enable-thread-sanitizer
-is "both sanitizers: refused" "$status" 1
-has "both sanitizers: what to do" "$tmp/said" 'exclude each other: build twice'
 
 # library NAME VERSION [LINE...]: pkg-config finds this one only; lines are added to its description
 library() {
@@ -71,7 +63,10 @@ with_libraries() {
 }
 oldest
 quiet=--verbose with_libraries
-is "the oldest libraries: exit status" "$status" 0
+is "the oldest libraries, no option: exit status" "$status" 0
+is "... no link named ibdump" "$(value ibdump_link)" no
+is "... no sanitizer" "$(value RD_SANITIZE)" ""
+has "... hardened" <(value RD_HARDEN) '-fstack-protector-strong .*-D_FORTIFY_SOURCE=2'
 is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBBPF_LIBS)" ""
 has "... what is missing without one, and its package" "$tmp/said" \
 	'^  libbpf     no: without owners of short-lived QPs\. Package: libbpf-dev'
@@ -87,7 +82,7 @@ libnl-genl-3.0|3.1|3.2|libnl-genl-3-dev|libnl3-devel|libnl3-devel'
 optional="zlib zstd libarchive"
 # Nothing here depends on how the program was built.
 if [ -z "${TEST_FULL-}" ]; then
-	libraries=${libraries%%$'\n'*} optional=zlib
+	libraries=${libraries%%$'\n'*} optional=
 fi
 while IFS='|' read -r name old wanted debian fedora suse; do
 	packages="$debian \\(Debian, Ubuntu\\), $fedora \\(Fedora, RHEL\\), $suse \\(SUSE\\)"
@@ -112,6 +107,9 @@ for library in $optional; do
 	has "... which package to install" "$tmp/said" "Install the package (lib|zlib1g).*-dev \\(Debian"
 done
 if [ -n "${TEST_FULL-}" ]; then
+	with_libraries --enable-sanitizers --enable-thread-sanitizer
+	is "both sanitizers: refused" "$status" 1
+	has "... what to do" "$tmp/said" 'exclude each other: build twice'
 	with_libraries ac_cv_search_argp_parse=no
 	is "no argp, as with musl: refused" "$status" 1
 	has "... which package to install" "$tmp/said" 'Install the package argp-standalone'

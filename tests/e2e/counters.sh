@@ -10,7 +10,7 @@ kept=$TEST_DATA/sysfs/counters
 here=$(cd "${srcdir:-.}/tests/e2e" && pwd)
 pack=$here/../pack
 schema=$(cd "${srcdir:-.}" && pwd)/docs/schema/counters.json
-counters() { timeout -k 5 "$PATIENCE" "$RDMADUMP" counters "$@"; }
+counters() { "$RDMADUMP" counters "$@"; }
 valid() { # NAME FILE of one or many objects: it fits the schema
 	jq -c . "$2" >"$tmp/valid"
 	fits "$1" counters - <"$tmp/valid"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Faults of the device: correct message and exit status, readable file, nothing left.
 . "${srcdir:-.}/tests/tap.sh"
-need_tool jq tshark capinfos
+need_tool jq capinfos python3
 
 # libmlx5 frees what belonged to a removed device only when it is notified; else it is a leak to ASan
 export RDMAV_ALLOW_DISASSOC_DESTROY=1
@@ -22,7 +22,7 @@ run() {
 		"$(jq -c '[if any(.devices[]?; .fatal) then 0 else [.leaked[]?] | add // 0 end, .order_violations // 0]' "$tmp/stats")" "[0,0]"
 }
 # readable: to the end; comments of frames are in $tmp/comments
-readable() { tshark -r "$tmp/out" -T fields -e frame.comment >"$tmp/comments" 2>"$tmp/tshark" && ! grep -q 'cut short\|damaged' "$tmp/tshark"; }
+readable() { frames_read "$tmp/out" >/dev/null && python3 "$srcdir/tests/e2e/captures.py" frames "$tmp/out" >"$tmp/comments"; }
 frames() { "$SOFTHCA_FRAMES" --hash "$tmp/out" | awk '{print $1}'; }
 
 gen="count=3000,size=300,seed=4"

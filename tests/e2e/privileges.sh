@@ -150,7 +150,7 @@ elif ! setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps +net_raw 
 else
 	# 8 MiB may be locked on most machines: 64 buffers fit
 	setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps +net_raw --ambient-caps +net_raw \
-		timeout -k 5 "$PATIENCE" "$SOFTHCA" --gen count=2000,size=200,seed=1 --at-end sigint \
+		"$SOFTHCA" --gen count=2000,size=200,seed=1 --at-end sigint \
 		--pidfile "$theirs/pid" -- "$RDMADUMP" -d mlx5_0 -q -b 6 --when-full wait -b packets:500 \
 		-w "$theirs/amb.pcapng" >"$tmp/log" 2>&1
 	is "CAP_NET_RAW alone: exit status" $? 0
@@ -163,7 +163,7 @@ else
 		apart "${@:2}"
 		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
 			--inh-caps=-all,+net_raw --bounding-set=-ipc_lock --ambient-caps +net_raw \
-			timeout -k 5 "$PATIENCE" "$SOFTHCA" "${ahead[@]}" -- "${rest[@]}"
+			"$SOFTHCA" "${ahead[@]}" -- "${rest[@]}"
 	}
 	for mode in wqe verbs; do
 		limited 8388608 --gen count=2000,size=200,seed=1 --at-end sigint -- \
@@ -189,12 +189,12 @@ else
 	limited 67108864 -- "$RDMADUMP" list >"$tmp/log" 2>&1
 	is "list: a limit that is large enough" "$(grep -c 'locked memory' "$tmp/log")" 0
 
-	as_nobody timeout -k 5 "$PATIENCE" "$SOFTHCA" -- "$RDMADUMP" -d mlx5_0 -b 4 -w "$theirs/no" >"$tmp/log" 2>&1
+	as_nobody "$SOFTHCA" -- "$RDMADUMP" -d mlx5_0 -b 4 -w "$theirs/no" >"$tmp/log" 2>&1
 	exits "without it" 2 "$tmp/log" 'needs CAP_NET_RAW: run as root or setcap'
 	both='needs CAP_NET_RAW and a larger limit of locked memory \(ulimit -l\): run as root or setcap cap_net_raw,cap_ipc_lock\+ep on rdmadump$'
 	while read -r memlock error; do
 		prlimit --memlock="$memlock:$memlock" setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps=-all \
-			--ambient-caps=-all --bounding-set=-all timeout -k 5 "$PATIENCE" "$SOFTHCA" -- \
+			--ambient-caps=-all --bounding-set=-all "$SOFTHCA" -- \
 			"$RDMADUMP" -d mlx5_0 -w "$theirs/no" >"$tmp/log" 2>&1
 		exits "without it, $memlock bytes of locked memory" 2 "$tmp/log" "reg_mr of 24\.0 MiB: $error; $both"
 		is "without it, $memlock bytes of locked memory: one message" "$(grep -c '^rdmadump:' "$tmp/log")" 1
@@ -222,7 +222,7 @@ else
 	rm -f "$tmp/status"
 	: >"$tmp/log"
 	ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups \
-		timeout -k 5 "$PATIENCE" "$bin/rdmadump" -i lo -U -c 5 -w "$theirs/lo.pcapng" udp port 9 >"$tmp/log" 2>&1 &
+		"$bin/rdmadump" -i lo -U -c 5 -w "$theirs/lo.pcapng" udp port 9 >"$tmp/log" 2>&1 &
 	pid=$!
 	wait_for grep -q 'capturing on' "$tmp/log"
 	cat "/proc/$(pgrep -P $pid rdmadump | head -n 1)/task"/*/status >"$tmp/status"
@@ -235,7 +235,7 @@ else
 	no_privilege "a file capability"
 	cp "$RDMADUMP" "$bin/bare" && chmod 755 "$bin/bare"
 	ip netns exec "$ns" setpriv --reuid "$uid" --regid "$gid" --clear-groups --inh-caps=-all \
-		timeout -k 5 "$PATIENCE" "$bin/bare" -q -i lo -c 1 -w "$theirs/bare" >"$tmp/log" 2>&1
+		"$bin/bare" -q -i lo -c 1 -w "$theirs/bare" >"$tmp/log" 2>&1
 	exits "without it on a netdev" 2 "$tmp/log" 'CAP_NET_RAW'
 fi
 

@@ -297,7 +297,7 @@ if unshare -m bash -c 'mount -t tmpfs none /run && mkdir -p /run/systemd/journal
 	/usr/bin/python3 "$1" journal /run/systemd/journal/socket 2 >"$2/journal" &
 	wait_for test -S /run/systemd/journal/socket
 	shift
-	JOURNAL_STREAM=$(stat -c %d:%i "$1/log") timeout -k 5 "$PATIENCE" "$SOFTHCA" --pcap "$1/in.pcap" --rate 3000 --clock realtime -- \
+	JOURNAL_STREAM=$(stat -c %d:%i "$1/log") "$SOFTHCA" --pcap "$1/in.pcap" --rate 3000 --clock realtime -- \
 		"$RDMADUMP" record mlx5_0 -w "$1/two
 lines/r.pcapng" --memory 16Mi --no-analysis --pre 1ms --post 1ms --trigger nak --max-dumps 1 2>"$1/log"
 	wait' - "${srcdir:-.}/tests/e2e/record.py" "$tmp" 2>"$tmp/err" && [ -s "$tmp/journal" ]; then
@@ -388,10 +388,10 @@ mkfifo "$waiting"
 rm "$tmp/hold"
 begun() { [ "$(find "$d" -type f ! -name '*.pcapng' | wc -l)" = 2 ]; }
 wait_for begun
-timeout -k 5 "$PATIENCE" "$SOFTHCA" --pcap "$tmp/in.pcap" -- "$RDMADUMP" record mlx5_0 -w "$tmp/one.pcapng" --no-analysis --max-dumps 1 \
+"$SOFTHCA" --pcap "$tmp/in.pcap" -- "$RDMADUMP" record mlx5_0 -w "$tmp/one.pcapng" --no-analysis --max-dumps 1 \
 	--trigger nak=access 2>"$tmp/log"
 has "the report counts one file as one" "$tmp/log" '^[0-9]+ triggers, 1 file \('
-again() { timeout -k 5 "$PATIENCE" "$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --max-dumps 1 2>"$tmp/log"; }
+again() { "$SOFTHCA" --gen count=10 -- "$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --max-dumps 1 2>"$tmp/log"; }
 again
 holds "another recorder of this name leaves the reports that are being written" begun
 send KILL

@@ -20,7 +20,7 @@ fired() { [ "$(grep 'trigger fifo' "$tmp/log" | grep -vc ': no file: ')" -ge "$1
 rss() { awk '/^VmRSS:/ {print $2}' "/proc/$pid/status"; }
 
 : >"$tmp/log"
-PATIENCE=$((seconds * 3 + PATIENCE)) model --gen count=4000000000,size=200-1500 --mode drop --stats "$tmp/stats" --pidfile "$tmp/pid" \
+model --gen count=4000000000,size=200-1500 --mode drop --stats "$tmp/stats" --pidfile "$tmp/pid" \
 	--keep "$tmp/tree" -- \
 	"$RDMADUMP" record mlx5_0 -w "$d/r.pcapng" --memory 64Mi --pre 20ms --post 10ms --no-analysis --json -D \
 	--trigger fifo="$tmp/fifo" >"$tmp/report" 2>"$tmp/log" &

@@ -10,7 +10,6 @@ uid=$(id -u $user) || skip_all "no user $user"
 gid=$(id -g $user)
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 as_sudo() { SUDO_UID=$uid SUDO_GID=$gid SUDO_USER=$user "$@"; }
-limited() { timeout -k 5 "$PATIENCE" "$@"; }
 traffic=(--gen "count=100000,size=200,seed=1" --rate 2000)
 
 chmod 711 "$tmp"
@@ -145,7 +144,7 @@ planted() { chown -h "$uid:$gid" "$all/$1"; }
 refused() {
 	local name=$1
 	shift
-	timeout -k 5 "$PATIENCE" "$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log" </dev/null
+	"$RDMADUMP" "$@" >"$tmp/out" 2>"$tmp/log" </dev/null
 	exits "$name" 3 "$tmp/log" "cannot write to '.*': another user made .*; remove it, or "
 	untouched "$name"
 }
@@ -161,7 +160,7 @@ done
 is "the other user's file is as it was" "$(stat -c '%u %a %s' "$all/file")" "$uid 666 0"
 # The link may be of the directory's owner: what it leads to has another name elsewhere
 if ln "$secret" "$all/hard" 2>/dev/null; then
-	limited "$RDMADUMP" -q -r "$capture" -w "$all/hard" >"$tmp/out" 2>"$tmp/log"
+	"$RDMADUMP" -q -r "$capture" -w "$all/hard" >"$tmp/out" 2>"$tmp/log"
 	is "-w: a file with another name: exit status" $? 3
 	untouched "-w: a file with another name"
 	rm "$all/hard"
@@ -169,18 +168,18 @@ else
 	skip "-w: a file with another name" "the file system has no hard links"
 fi
 : >"$all/turn1" && chmod 666 "$all/turn1" && planted turn1
-limited "$RDMADUMP" -q -r "$capture" --format pcap -C 50k -w "$all/turn" >"$tmp/out" 2>"$tmp/log"
+"$RDMADUMP" -q -r "$capture" --format pcap -C 50k -w "$all/turn" >"$tmp/out" 2>"$tmp/log"
 is "a later file of another user: exit status" $? 3
 is "a later file of another user: nothing is in it" "$(stat -c '%u %a %s' "$all/turn1")" "$uid 666 0"
 refused "bundle -w: fifo of another user" bundle --timeout 1 -w "$all/fifo"
 for name in link file; do
-	limited "$RDMADUMP" bundle --timeout 1 -w "$all/$name" >"$tmp/out" 2>"$tmp/log"
+	"$RDMADUMP" bundle --timeout 1 -w "$all/$name" >"$tmp/out" 2>"$tmp/log"
 	is "bundle -w: $name of another user is replaced" "$? $(stat -c '%F %u %a' "$all/$name")" "0 regular file 0 600"
 	untouched "bundle -w: $name of another user"
 done
 ln -s "$tmp/target" "$all/own" && : >"$all/root"
 for name in own root; do
-	limited "$RDMADUMP" -q -r "$capture" -w "$all/$name" >"$tmp/out" 2>"$tmp/log"
+	"$RDMADUMP" -q -r "$capture" -w "$all/$name" >"$tmp/out" 2>"$tmp/log"
 	is "-w: own $name: exit status" "$? $(stat -Lc '%u %a' "$all/$name")" "0 0 600"
 done
 
@@ -188,7 +187,7 @@ done
 
 planted=$theirs/selftest-$(uname -n)-mlx5_0.tar.zst.new
 : >"$planted" && chown "$uid" "$planted" && chmod 666 "$planted"
-(cd "$theirs" && limited "$SOFTHCA" "${traffic[@]}" -- "$RDMADUMP" selftest --probe inventory mlx5_0) >"$tmp/out" 2>"$tmp/log"
+(cd "$theirs" && "$SOFTHCA" "${traffic[@]}" -- "$RDMADUMP" selftest --probe inventory mlx5_0) >"$tmp/out" 2>"$tmp/log"
 is "selftest in a directory of another user: root alone may read the result" \
 	"$(find "$theirs" -name 'selftest-*.tar.zst' -printf '%u %m\n')" "root 600"
 is "... and what was there stays" "$(stat -c '%U %a %s' "$planted")" "$user 666 0"

@@ -4,7 +4,7 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
-world() { timeout -k 5 "$PATIENCE" python3 "$srcdir/tests/world/run" "$@"; }
+world() { python3 "$srcdir/tests/world/run" "$@"; }
 
 world --seed 1 --keep "$tmp/first" >"$tmp/log" 2>&1
 [ -s "$tmp/first/1.truth.json" ]
