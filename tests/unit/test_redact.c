@@ -961,11 +961,12 @@ TEST(fcs)
 TEST(map)
 {
 	struct rd_redact *r = rd_redact_new();
-	char *text = both(r, "10.1.2.3 10.1.2.3 127.0.0.1 0c:42:a1:b3:12:34 /home/alice/x");
+	char *text = both(r, "10.1.2.3 10.1.2.3 127.0.0.1 0c:42:a1:b3:12:34 /home/alice/x "
+			     "node_guid 0x0c42a10300b31235");
 	json_t *map = rd_redact_map(r);
 
-	assert_int_equal(json_array_size(map), 3);
-	for (size_t i = 0; i < 3; i++) {
+	assert_int_equal(json_array_size(map), 4);
+	for (size_t i = 0; i < json_array_size(map); i++) {
 		const json_t *row = json_array_get(map, i);
 
 		assert_non_null(

@@ -254,39 +254,19 @@ TEST(damage)
 	memory_free(&x.copy);
 }
 
-/* What is behind a frame does not count what is before it. Records of the link are no frames. */
+/*
+ * What is behind a frame does not count what is before it. Records of the link are no frames. An
+ * extension header of ERF says which host captured.
+ */
 TEST(erf)
-{
-	for (uint8_t link = 0; link < 2; link++) {
-		struct maker k = {0};
-		struct replaced x = {0};
-		struct rd_rewrite w = rewriting(&x);
-
-		pcap_header(&k, 0xa1b2c3d4, 65535, 197);
-		u32(&k, 5);
-		u32(&k, 6);
-		u32(&k, 16 + 10 + 4);
-		u32(&k, 16 + 10 + 4);
-		erf_head(&k, link ? 25 : 2, 4, 16 + 10 + 4, 0, 8);
-		bytes(&k, "\0\0ethernet", 10);
-		bytes(&k, "pad.", 4);
-		same(rewrite(&w, &k.m, 0, &failure), 0, x.copy.len, k.m.len);
-		expect(link ? "1 0 0" : "1 8 4",
-			!memcmp(x.copy.data, k.m.data, k.m.len - (link ? 0 : 12)), x.caplen,
-			x.extra);
-		memory_free(&k.m);
-		memory_free(&x.copy);
-	}
-}
-
-/* An extension header of ERF says which host captured. */
-TEST(erf_extensions)
 {
 	static const uint8_t host[16] = {0x8e, 1, 'h', 'o', 's', 't', 'i', 'd', 3, 2, 0, 0, 0, 0, 9,
 		8},
 			     wanted[16] = {0x8e, [8] = 3};
 
-	for (uint8_t link = 0; link < 2; link++) {
+	for (unsigned int i = 0; i < 4; i++) {
+		const bool link = i & 1, more = i & 2;
+		const uint16_t length = 16 + 10 + (more ? sizeof(host) : strlen("pad."));
 		struct maker k = {0};
 		struct replaced x = {0};
 		struct rd_rewrite w = rewriting(&x);
@@ -294,13 +274,18 @@ TEST(erf_extensions)
 		pcap_header(&k, 0xa1b2c3d4, 65535, 197);
 		u32(&k, 5);
 		u32(&k, 6);
-		u32(&k, 32 + 10);
-		u32(&k, 32 + 10);
-		erf_head(&k, link ? 0x80 | 25 : 0x82, 4, 32 + 10, 0, 8);
-		bytes(&k, host, sizeof(host));
-		bytes(&k, "\0\0ethernet", 10);
+		u32(&k, length);
+		u32(&k, length);
+		erf_head(&k, (more ? 0x80 : 0) | (link ? 25 : 2), 4, length, 0, 8);
+		bytes(&k, host, more ? sizeof(host) : 0);
+		bytes(&k, "\0\0ethernetpad.", more ? 10 : 14);
 		same(rewrite(&w, &k.m, 0, &failure), 0, x.copy.len, k.m.len, w.frames, 1);
-		assert_memory_equal(x.copy.data + k.m.len - 26, wanted, sizeof(wanted));
+		if (more)
+			assert_memory_equal(x.copy.data + k.m.len - 26, wanted, sizeof(wanted));
+		else
+			expect(link ? "1 0 0" : "1 8 4",
+				!memcmp(x.copy.data, k.m.data, k.m.len - (link ? 0 : 12)), x.caplen,
+				x.extra);
 		memory_free(&k.m);
 		memory_free(&x.copy);
 	}
