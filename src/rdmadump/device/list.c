@@ -269,7 +269,8 @@ static void measure(
 
 static int print_table(const struct rd_devices *devices, const json_t *list, bool verbose)
 {
-	size_t n = count_rows(devices), terminal = rd_cli_columns(), width[COLUMNS], r = 1, i, p;
+	size_t n = count_rows(devices), terminal = rd_cli_columns(STDOUT_FILENO), width[COLUMNS],
+	       r = 1, i, p;
 	struct row *rows = calloc(n + 1, sizeof(*rows));
 	const json_t *device, *port;
 
