@@ -60,7 +60,7 @@ int analyze_check_annotate(const struct analyze_settings *s, struct rd_error *er
 
 static int put(void *out, const void *data, size_t len)
 {
-	return fwrite(data, 1, len, out) == len ? 0 : -1;
+	return !rd_cli_ended && fwrite(data, 1, len, out) == len ? 0 : -1;
 }
 
 static void progress(void *ctx, uint64_t done, uint64_t size)
@@ -121,7 +121,11 @@ static int copy_to_file(struct rd_annotation *a, const struct analyze_settings *
 	if (!out)
 		return -1;
 	a->put_ctx = out;
+	rd_cli_catch_ending((int)SA_RESETHAND);
 	ret = copy_all(a, report, err);
+	if (ret < 0 && rd_cli_ended)
+		rd_fail(err, RD_CLASS_PARTIAL, 0, NULL,
+			OPTION " '%s': interrupted: no copy was written", s->annotate);
 	if (report_file_close(out, s->annotate, OPTION, ret == 0, &unwritten) < 0 && !ret) {
 		*err = unwritten;
 		ret = -1;

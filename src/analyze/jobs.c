@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
 #define THREADS_MAX 256
 
@@ -41,8 +40,7 @@ static void show(struct jobs *j, unsigned int percent)
 	j->percent = percent;
 	snprintf(line, sizeof(line), "  %s: %u of %u (%u %%)", j->kind->doing, j->done, j->n,
 		percent);
-	if (isatty(STDERR_FILENO))
-		rd_cli_status(line);
+	rd_cli_status(line);
 }
 
 static void note_end(struct jobs *j, unsigned int i, int ret, const struct rd_error *err)

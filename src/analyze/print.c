@@ -206,7 +206,7 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 		return 0;
 	if (s->json)
 		return put_json(o, stdout);
-	style.columns = rd_cli_columns();
+	style.columns = rd_cli_columns(STDOUT_FILENO);
 	if (s->color == WHEN_ALWAYS || (s->color == WHEN_AUTO && rd_cli_has_colours(stdout)))
 		style.headline = put_headline;
 	return put_text(o, &style, stdout);

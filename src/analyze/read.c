@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #define STATUS_BATCHES 4096 /* between two updates of the progress */
 
@@ -12,9 +11,9 @@ void analyze_status(const char *doing, const char *name, uint64_t done, uint64_t
 {
 	char line[160];
 
-	if (!size || !isatty(STDERR_FILENO) || jobs_working())
+	if (!size || jobs_working())
 		return;
-	snprintf(line, sizeof(line), "  %s %.100s: %u %%", doing, name,
+	snprintf(line, sizeof(line), "  %s %.60s: %u %%", doing, name,
 		(unsigned int)(100.0 * (double)done / (double)size));
 	rd_cli_status(line);
 }

@@ -167,8 +167,6 @@ static void on_progress(unsigned int done, unsigned int all, const char *doing)
 {
 	char line[100];
 
-	if (!isatty(STDERR_FILENO))
-		return;
 	snprintf(line, sizeof(line), "  %u of %u: %.60s", done, all, doing);
 	rd_cli_status(line);
 }
@@ -181,8 +179,7 @@ static int create(const struct rd_bundle_config *s, struct rd_error *err)
 
 	rd_cli_catch_ending(0);
 	rc = rd_bundle_create(s, path, &manifest, err);
-	if (isatty(STDERR_FILENO))
-		rd_cli_status(NULL);
+	rd_cli_status(NULL);
 	if (rc < 0)
 		return -1;
 	report(s, manifest, path);

@@ -52,8 +52,8 @@ void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
  */
 void rd_cli_say(const char *prefix, const char *line);
 
-/* The columns of standard output, or $COLUMNS; 0: it is not a terminal. */
-unsigned int rd_cli_columns(void);
+/* The columns of a terminal, or $COLUMNS; 0: it is none. */
+unsigned int rd_cli_columns(int fd);
 
 /*
  * Prints a document, which it consumes, and a newline. -1 if memory ran out, also if `document` is
@@ -79,7 +79,7 @@ int rd_cli_fail(const struct rd_error *err);
 /* Prints the program's messages up to level `max` on stderr, one per line. */
 void rd_cli_log(enum rd_level max);
 
-/* Shows the progress line, which messages replace; NULL removes it. */
+/* Shows the progress line on a terminal, where messages replace it; NULL removes it. */
 void rd_cli_status(const char *line);
 
 /*

@@ -230,23 +230,26 @@ void rd_cli_status(const char *line)
 {
 	pthread_mutex_lock(&screen.lock);
 	wipe();
-	if (line) {
-		screen.shown = strlen(line);
-		rd_printable_put(err_cleaner.raw, line, SIZE_MAX);
+	if (line && isatty(STDERR_FILENO)) {
+		/* What continues on a second row of the terminal cannot be wiped. */
+		screen.shown = strnlen(line, rd_cli_columns(STDERR_FILENO) ?: SIZE_MAX);
+		while (screen.shown && (line[screen.shown] & 0xc0) == 0x80)
+			screen.shown--;
+		rd_printable_put(err_cleaner.raw, line, screen.shown);
 		fflush(err_cleaner.raw);
 	}
 	pthread_mutex_unlock(&screen.lock);
 }
 
-unsigned int rd_cli_columns(void)
+unsigned int rd_cli_columns(int fd)
 {
 	const char *text = getenv("COLUMNS");
 	struct winsize size;
 	uint64_t wide;
 
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(fd))
 		return 0;
 	if (text && !rd_parse_u64(text, 20, 10000, &wide))
 		return (unsigned int)wide;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
+	return ioctl(fd, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }

@@ -11,7 +11,6 @@
 #include <rdmadump/words.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define COLUMNS_MIN 40
 
@@ -53,6 +52,8 @@ static error_t parse_other(int key, char *arg, struct argp_state *state)
 	if (key == ARGP_KEY_NO_ARGS && !s->list)
 		rd_cli_usage_error(state->name, "no WORD: give a code, a name, a line of a log, or "
 						"'-' to read lines from standard input");
+	if (key == ARGP_KEY_END && s->list && (s->n_words || s->n_captures))
+		rd_cli_usage_error(state->name, "--list lists everything: no WORD, no --with");
 	if (key != ARGP_KEY_ARGS)
 		return ARGP_ERR_UNKNOWN;
 	s->words = state->argv + state->next;
@@ -182,7 +183,7 @@ static int read_words(const struct explain_settings *s, const struct catalogue *
 
 static unsigned int columns(void)
 {
-	const unsigned int n = rd_cli_columns();
+	const unsigned int n = rd_cli_columns(STDOUT_FILENO);
 
 	return !n ? 80 : n < COLUMNS_MIN ? COLUMNS_MIN : n;
 }
@@ -215,8 +216,6 @@ static void show_progress(const struct log *log, uint64_t size)
 {
 	char line[160], bytes[RD_UNITS_LEN];
 
-	if (!isatty(STDERR_FILENO))
-		return;
 	if (size)
 		snprintf(line, sizeof(line), "  reading standard input: %u %%",
 			(unsigned int)(100.0 * (double)log->bytes / (double)size));

@@ -5,7 +5,6 @@
 #include <rdmadump/json.h>
 #include <rdmadump/sheet.h>
 #include <string.h>
-#include <unistd.h>
 
 #define COLUMNS	     80
 #define WIDTH_PROBE  12
@@ -106,17 +105,14 @@ void print_began(const struct rd_probe *probe)
 {
 	char line[128];
 
-	if (!isatty(STDERR_FILENO))
-		return;
-	snprintf(line, sizeof(line), "%s: %s (at most %u s)", probe->name, probe->question,
-		rd_probe_limit(probe));
+	snprintf(line, sizeof(line), "%s (at most %u s): %s", probe->name, rd_probe_limit(probe),
+		probe->question);
 	rd_cli_status(line);
 }
 
 void print_ended(const struct rd_selftest_config *config, const json_t *result)
 {
-	if (isatty(STDERR_FILENO))
-		rd_cli_status(NULL);
+	rd_cli_status(NULL);
 	if (!config->json)
 		put_probe(stdout, result);
 	fflush(stdout);

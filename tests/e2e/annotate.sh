@@ -153,5 +153,11 @@ has "no room: the report is printed" "$tmp/limited.txt" 'lost upstream'
 holds "no room: what was written is removed" [ ! -e "$tmp/limited.pcapng" ]
 "$RDMADUMP" analyze --annotate - "$tmp/own.pcapng" 2>"$tmp/err" >/dev/full
 exits "a full device" 3 "$tmp/err" 'No space left on device'
+if has_tool strace "a signal during the copy" && strace -o /dev/null true 2>/dev/null; then
+	strace -f -o /dev/null -P "$tmp/ended.pcapng" -e trace=write -e inject=write:signal=SIGINT:when=1 \
+		"$RDMADUMP" analyze --annotate "$tmp/ended.pcapng" "$tmp/own.pcapng" >"$tmp/out" 2>"$tmp/err"
+	exits "a signal during the copy" 4 "$tmp/err" "--annotate '.*': interrupted: no copy was written"
+	holds "... what was written is removed" [ ! -e "$tmp/ended.pcapng" ]
+fi
 as_said annotate
 tap_done

@@ -195,7 +195,11 @@ for file in "$tmp/nothing" /dev/null "$schema" "$RDMADUMP"; do
 	is "--diff ${file##*/}: refused" "$? $(wc -l <"$tmp/err")" "2 1"
 done
 
-is "--explain says what explain says" "$(counters --explain out_of_buffer)" "$("$RDMADUMP" explain out_of_buffer)"
+for form in '' --json; do
+	is "--explain $form says what explain says" "$(counters --explain out_of_buffer $form)" "$("$RDMADUMP" explain out_of_buffer $form)"
+done
+is "-o - is standard output" "$(cd "$tmp" && counters --sysroot mlx5-eth --prometheus -o - | grep -c '^# TYPE') $(find "$tmp" -maxdepth 1 -name -)" \
+	"$(counters --sysroot "$tmp/mlx5-eth" --prometheus | grep -c '^# TYPE') "
 
 # Usage
 while read -r line; do
@@ -213,6 +217,10 @@ done <<'LIST'
 --interval nan
 mlx5_0 mlx5_1
 --interval 1 -o file
+--explain out_of_buffer mlx5_0
+--prometheus --explain out_of_buffer
+--explain out_of_buffer --diff one two
+--diff one two --sysroot /
 LIST
 counters --sysroot "$tmp/mlx5-eth" nosuch 2>"$tmp/err"
 is "no such device" "$?" 2

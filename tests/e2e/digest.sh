@@ -64,4 +64,24 @@ wrong 1 "b.digest.pcapng.zst' is there already" -o "$tmp/digests" "$tmp/other/b.
 wrong 1 "none can be chosen" -s 0 -o "$tmp/x" "$tmp/a.pcapng"
 wrong 2 "cannot open '$tmp/missing.pcapng'" -o "$tmp/digests" "$tmp/missing.pcapng"
 wrong 3 "'/dev/full'" -o /dev/full "$tmp/a.pcapng"
+
+# Ctrl-C, of which all processes in front get a signal, and kill(1), of which one does: no next capture, no half copy
+mkfifo "$tmp/fifo"
+has_part() { find "/proc/$(pgrep -P "$job")/fd" -lname '*/fifo.digest.pcapng.zst' | grep -q .; }
+for to in -- ''; do
+	mkdir "$tmp/ended"
+	exec 8<>"$tmp/fifo"
+	head -c 40000 "$tmp/a.pcapng" >&8
+	set -m
+	"$RDMADUMP" digest -o "$tmp/ended" "$tmp/fifo" "$tmp/a.pcapng" 2>"$tmp/err" 8<&- &
+	job=$!
+	set +m
+	wait_for has_part
+	# shellcheck disable=SC2086 # a word, or none
+	kill -INT $to ${to:+-}$job
+	wait $job
+	exits "SIGINT $to" 4 "$tmp/err" "interrupted: '$tmp/fifo' was not copied, nor what follows it"
+	holds "SIGINT $to: nothing is left" rmdir "$tmp/ended"
+	exec 8<&-
+done
 tap_done

@@ -20,6 +20,11 @@ has "alike: a suggestion" <(explain IBV_WC_RETRY_EXC_ERX) "did you mean 'IBV_WC_
 has "... the word as it was typed" <(explain Quark) "nothing in 'Quark' is known"
 explain quark >"$tmp/out"
 exits "unknown" 1 "$tmp/out" "nothing in 'quark' is known; 'rdmadump explain --list'"
+for more in quark '-w FILE'; do
+	# shellcheck disable=SC2086 # words
+	"$RDMADUMP" explain --list $more >"$tmp/out" 2>&1
+	exits "--list $more" 1 "$tmp/out" '--list lists everything: no WORD, no --with'
+done
 is "an unknown vendor error is not guessed" "$(explain --json 12/0x99 | jq -c '.answers[0].codes[1] | [.number, .meaning]')" '[153,null]'
 
 is "ordinary text has no codes but those that it names" \

@@ -60,6 +60,12 @@ on_terminal 80 "$TEST_DATA/roce/10_rc_write_loss/b.pcap.zst" >"$tmp/shown"
 has "80 columns: a line for each pair" "$tmp/shown" '^10\.77\.0\.2:0x19 -> 10\.77\.0\.1:0x18 WRITE +1 333 +23\.. Mb/s +863 +10 +[0-9.]+ [mu]s'
 has "... and it says which columns are not there" "$tmp/shown" '^columns left out, empty or 0: RNR, CNP'
 has "... for either reason" "$tmp/shown" '^columns left out, no room: p99'
+# What is shown until the next line takes its place
+for columns in 40 80; do
+	model -- script -qec "stty cols $columns; cd $tmp && '$RDMADUMP' selftest --probe objects mlx5_0 2>&1 >probes" /dev/null </dev/null |
+		tr '\r' '\n' | grep '^objects' >"$tmp/at.status"
+	is "$columns columns: a row of the terminal" "$(tr -d '\n' <"$tmp/at.status" | wc -c)" "$columns"
+done
 
 # addresses that leave no room for anything else
 on_terminal 40 "$TEST_DATA/roce/15_ipv6/a.pcap.zst" >"$tmp/shown"

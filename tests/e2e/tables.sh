@@ -72,6 +72,8 @@ wrong() {
 	"$RDMADUMP" export "${@:3}" >"$tmp/out" 2>"$tmp/err"
 	exits "$2" "$1" "$tmp/err" "rdmadump: .*$2"
 }
+wrong 1 "--tables names none; there are captures hosts qps" -o "$tmp/no" -t , "$tmp/ends.json"
+wrong 1 "there is no table '\*';" -o "$tmp/no" -t '*' "$tmp/ends.json"
 wrong 1 "there is no table 'nothing'; there are captures hosts qps" -o "$tmp/no" -t nothing "$tmp/ends.json"
 wrong 1 "'parquet' is no format" -o "$tmp/no" -f parquet "$tmp/ends.json"
 wrong 1 "--format=prometheus writes no tables" -o "$tmp/no" -f prometheus -t qps "$tmp/ends.json"

@@ -27,13 +27,16 @@ static int set_interval(const struct option_use *use, struct rd_error *err)
 }
 
 /* The program that explains everything else, too. */
-static int set_explain(const struct option_use *use, struct rd_error *err)
+static int explain(const struct counters_options *o, struct rd_error *err)
 {
 	char path[PATH_MAX];
 
 	if (rd_program_find(path, "rdmadump-explain", err) < 0)
 		return -1;
-	execl(path, "explain", "--", use->arg, (char *)NULL);
+	if (o->json)
+		execl(path, "explain", "--json", "--", o->explain, (char *)NULL);
+	else
+		execl(path, "explain", "--", o->explain, (char *)NULL);
 	return rd_fail(err, RD_CLASS_DEVICE, errno, NULL, "cannot run '%s'", path);
 }
 
@@ -55,7 +58,7 @@ static const struct cli_option options[] = {
 		FIELD(interval)},
 	{"count", 0, "N", "Stop after N intervals", NUMBER(count, 1, UINT64_MAX)},
 	{"diff", 0, NULL, "Compare two files written with --json: --diff BEFORE AFTER", FLAG(diff)},
-	{"explain", 0, "NAME", "Say what a counter means, and its growth", .set = set_explain},
+	{"explain", 0, "NAME", "Say what a counter means, and its growth", STRING(explain)},
 	{"json", 0, "FILE",
 		"Print JSON; with =FILE: write every counter as JSON to FILE, and print the text",
 		.set = set_json, .flags = OPT_OPTIONAL},
@@ -81,14 +84,17 @@ static error_t parse_word(struct argp_state *state, struct counters_options *o, 
 
 static void check_together(struct argp_state *state, const struct counters_options *o)
 {
+	if (o->explain && (o->wanted || o->diff || o->all || o->prometheus || o->output ||
+				  o->json_file || o->interval > 0 || *o->sysroot))
+		rd_cli_usage_error(state->name, "--explain: only --json goes with it");
 	if (o->diff && o->prometheus)
 		rd_cli_usage_error(state->name, "--diff and --prometheus exclude each other");
 	if (o->diff && !o->after)
 		rd_cli_usage_error(state->name, "--diff needs two files: --diff BEFORE AFTER");
 	if ((o->json || o->json_file) && o->prometheus)
 		rd_cli_usage_error(state->name, "--json and --prometheus exclude each other");
-	if (o->diff && o->interval > 0)
-		rd_cli_usage_error(state->name, "--interval reads a device; --diff does not");
+	if (o->diff && (o->interval > 0 || *o->sysroot))
+		rd_cli_usage_error(state->name, "--interval, --sysroot: --diff reads no device");
 	if (o->count && o->interval <= 0)
 		rd_cli_usage_error(state->name, "--count counts intervals: give --interval too");
 	if (o->output && o->json_file)
@@ -267,6 +273,10 @@ static int run(void *settings, struct rd_error *err)
 	struct counters_options *o = settings;
 	int ret;
 
+	if (o->explain)
+		return explain(o, err);
+	if (o->output && !strcmp(o->output, "-"))
+		o->output = NULL;
 	if (check_output(o, err) < 0)
 		return -1;
 	ret = o->diff ? run_diff(o, err) : read_ports(o, err);

@@ -18,7 +18,7 @@ struct counters_options {
 	bool all, json, prometheus, diff;
 	double interval; /* seconds; 0: once */
 	uint64_t count;	 /* readings with an interval; 0: no end */
-	const char *wanted;
+	const char *wanted, *explain;
 };
 
 /* One reading of one port, with what changed since another one and what is wrong. */

@@ -422,7 +422,7 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 			"each";
 	rd_sheet_open(&sheet, settings->json ? NULL : stdout,
 		rd_document(2, rd_wall_ns(), json_object()));
-	sheet.width = rd_cli_columns();
+	sheet.width = rd_cli_columns(STDOUT_FILENO);
 	print_info(&t);
 	root = rd_sheet_close(&sheet);
 	if (settings->json)

@@ -148,7 +148,7 @@ static void open_table(struct table *t, bool verbose, bool mixed)
 	unsigned int n = 0;
 
 	rd_sheet_open(&t->sheet, stdout, NULL);
-	t->sheet.width = rd_cli_columns();
+	t->sheet.width = rd_cli_columns(STDOUT_FILENO);
 	t->sheet.alone = true;
 	for (size_t c = 0; c < COLUMNS; c++) {
 		t->hidden[c] = !verbose && (columns[c].shown == VERBOSE ||
