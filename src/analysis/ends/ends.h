@@ -429,6 +429,7 @@ void evidence_judge(struct rd_ends *e, const struct rd_report *const reports[RD_
 struct trust {
 	uint64_t missed; /* packets that it missed, according to the other capture or a response */
 	uint64_t tested; /* packets that it has, and whose absence would have been detected */
+	uint64_t copied; /* copies that it alone has of what its host sent */
 	bool drops;	 /* its file reports losses */
 };
 

@@ -4,7 +4,8 @@
 #include "sight.h"
 
 #define MISSED_BY_CHANCE 0.05
-#define RISES_MIN	 3 /* of a delay; more than a clock is set */
+#define COPYING		 16 /* one of so many is no chance */
+#define RISES_MIN	 3  /* of a delay; more than a clock is set */
 
 /*
  * Whether so many runs of a QP's packets are more than a capture may have missed. If it misses
@@ -135,6 +136,9 @@ static bool may_be_sent_twice(const struct look *l)
 	       !too_many_to_be_missed(s, s->p->sender, s->w->duplicated_runs);
 }
 
+DOUBT(is_copying, "the receiver's capture has what its own host sent twice, too",
+	COPYING * l->ends->trust[!l->ends->p->sender].copied >= l->f->evidence.count)
+
 DOUBT(are_copies, "which copy of a packet is which is not known", !l->ends->w->reordered)
 
 /* Equal times prove no order. */
@@ -189,10 +193,8 @@ static bool may_be_wrong_pairs(const struct look *l)
  * No line fits the times of both directions: a clock was set, or pairs are wrong. Or there are only
  * packets with others of the same bytes: one capture may have begun later than it seems.
  */
-static bool is_inconsistent(const struct look *l)
-{
-	return !l->ends->r->proven || (l->ends->r->both_ways && !l->ends->r->offset_known);
-}
+WHETHER(is_inconsistent,
+	!l->ends->r->proven || (l->ends->r->both_ways && !l->ends->r->offset_known))
 
 DOUBT(is_of_any_network, "packets outside of tunnels may be of any of the networks",
 	l->ends->p->doubtful)
@@ -436,7 +438,8 @@ const struct rule rules_of_ends[] = {
 		.next = "look for mirror sessions and loops on the switches between",
 		.doubts = {has_no_sender, NO_CLOCK,
 			IF(may_be_sent_twice, "the sender's capture may have missed the second "
-					      "one")},
+					      "one"),
+			is_copying},
 		.traits = OF_SENDER,
 		.cause = CAUSE(11, "COPIES",
 			"Packets from {s} to {r} are duplicated between the two capture points.",

@@ -162,6 +162,7 @@ static void weigh(struct judging *m)
 		here = &m->trust[w->path->sender];
 		there = &m->trust[!w->path->sender];
 		here->missed += w->only[!w->path->sender].count;
+		here->copied += w->twins[w->path->sender].count;
 		/* One of several copies that a capture missed would be taken for another fault. */
 		here->tested += ids_tell(w->path) ? w->matched : w->single;
 		there->missed += w->fate[FATE_DELIVERED].count;

@@ -61,7 +61,14 @@ static uint32_t span_of(const struct beginning *b)
 	return length ? (length - 1) / each + 1 : 1;
 }
 
-/* The latest message of new data that this PSN is of. NULL: not kept. */
+/* Whether one is the other one again; else another connection has used the PSN. */
+static bool is_again(const struct beginning *x, const struct beginning *y)
+{
+	return x->opcode == y->opcode && x->payload == y->payload &&
+	       (!key_of(x) || !memcmp(key_of(x), key_of(y), ADDRESS_AND_KEY + 4));
+}
+
+/* The latest message that this PSN is of, the first time that it was sent. NULL: not kept. */
 static const struct beginning *message_of(
 	const struct rd_analysis *a, const struct flow *r, uint32_t psn)
 {
@@ -74,7 +81,8 @@ static const struct beginning *message_of(
 
 		if (b->flow != r || d < 0 || (uint32_t)d >= span_of(b))
 			continue;
-		if (!best || d < psn_diff(psn, best->psn))
+		if (!best || d < psn_diff(psn, best->psn) ||
+			(b->psn == best->psn && is_again(b, best)))
 			best = b;
 	}
 	return best;

@@ -20,7 +20,7 @@ struct beginning {
 };
 
 /*
- * Keeps the first packet of a message of new data, before its payload is counted. Hot path: it only
+ * Keeps the first packet of a message, before its payload is counted. Hot path: it only
  * copies; the headers are read when a NAK refers to them.
  */
 static inline void refused_remember(

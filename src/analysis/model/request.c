@@ -446,6 +446,8 @@ void request_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		f->req.progress_ns = RD_MAX(f->req.progress_ns, it->ns);
 	} else {
 		a->point->retransmitted++;
+		if (p->op->bits & RD_OP_FIRST)
+			refused_remember(a, f, it, verb_of(p->op));
 	}
 	if (f->trouble && p->op->bits & RD_OP_READ) {
 		f->trouble->read = psn;

@@ -6,7 +6,8 @@
 #include "request.h"
 #include "round.h"
 
-#define MISSES_MAX 8 /* responses that do not fit, before two flows are no longer a pair */
+#define RECONNECT_NS UINT64_C(1000000) /* the least time to make another connection */
+#define MISSES_MAX   8 /* responses that do not fit, before two flows are no longer a pair */
 
 /* --- the number of messages ------------------------------------------------------------------- */
 
@@ -365,6 +366,23 @@ static inline void credits_advertised(struct rd_analysis *a, struct flow *f, uns
 		flow_incident(a, f, RD_INC_ZERO_CREDIT, 1);
 }
 
+/*
+ * The copy of a NAK that has no IP identification: a sender waits as long as an RNR NAK tells it,
+ * and a QP that sent a NAK which ends it sends nothing more.
+ */
+static bool nak_is_copy(const struct flow *f, const struct flow *r, const struct item *it,
+	const struct rd_aeth *aeth)
+{
+	const struct rd_incident *rnr = incident_of(&f->incidents, RD_INC_RNR);
+
+	if (HAS_IP_ID(it->ip_id) || !r || aeth->kind == RD_AETH_ACK)
+		return false;
+	if (aeth->kind == RD_AETH_RNR)
+		return rnr && r->ack.rnr_psn == it->p->psn &&
+		       it->ns - rnr->last_ns < UINT64_C(1000) * rd_aeth_rnr_us(aeth->value);
+	return aeth->value && r->ack.ended && it->ns - r->ack.end_ns < RECONNECT_NS;
+}
+
 static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	const struct rd_packet *p = it->p;
@@ -376,7 +394,7 @@ static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const stru
 	if (!f->pair.peer && aeth.kind != RD_AETH_ACK)
 		pair_nak(a, f, p->psn);
 	r = f->pair.peer;
-	if (flow_is_duplicate(f, it, true)) {
+	if (flow_is_duplicate(f, it, true) || nak_is_copy(f, r, it, &aeth)) {
 		flow_incident(a, f, RD_INC_RESPONSE_DUPLICATED, 1);
 		return;
 	}

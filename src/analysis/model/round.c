@@ -253,6 +253,13 @@ static void gap_returns(struct flow *f, uint32_t start)
 	f->ack.passed = 0;
 }
 
+/* Whether a round, which should begin at `start`, lacks what the capture had of it before. */
+static bool is_passed_over(
+	const struct flow *f, const struct trouble *t, uint32_t start, uint32_t psn)
+{
+	return start != psn && start != f->round.straggler_psn && !seq_is_hole(&t->seen, start);
+}
+
 void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t start,
 	uint32_t psn, uint32_t span)
 {
@@ -277,7 +284,10 @@ void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint3
 	}
 	if (f->ack.open_since_ns)
 		f->ack.open_since_ns = a->ns;
-	f->round.attempts = f->round.attempts && f->round.psn == start ? f->round.attempts + 1 : 1;
+	/* A sender that begins with a later packet got a response to the first ones. */
+	f->round.attempts = f->round.attempts && f->round.psn == start
+				    ? f->round.attempts + !is_passed_over(f, t, start, psn)
+				    : 1;
 	f->ack.rnr_frame = 0;
 	nak_done(f, t, start);
 	f->round.psn = start;

@@ -19,6 +19,19 @@ static bool happened(const struct look *l, struct rd_finding *f, uint64_t count,
 	return true;
 }
 
+/* A rule that applies where this count is not 0. */
+#define COUNTED(name, count, incident)                                                             \
+	static bool name(const struct look *l, struct rd_finding *f)                               \
+	{                                                                                          \
+		return happened(l, f, count, incident);                                            \
+	}
+COUNTED(foreign, l->r->totals.foreign, &l->a->foreign)
+COUNTED(absent_icrc, l->r->totals.icrc_absent, NULL)
+COUNTED(merged, l->a->merged.count, &l->a->merged)
+COUNTED(backwards, l->r->totals.backwards, NULL)
+COUNTED(left_out, l->r->totals.frames_left_out, NULL)
+COUNTED(facts_left_out, l->a->facts ? l->a->facts->left_out : 0, NULL)
+
 static bool no_rdma(const struct look *l, struct rd_finding *f)
 {
 	const struct rd_totals *t = &l->r->totals;
@@ -151,11 +164,9 @@ DOUBT_LIKELY(may_be_two_networks, "two networks may use the same addresses",
 	l->a->config.tunnels != RD_TUNNELS_NEVER)
 
 /* Whether packets come first where they did before the first copy: else they may have moved. */
-static bool go_on_beside_copies(const struct look *l)
-{
-	return RD_ANY(c, l->r->conversations, l->r->n_conversations,
-		RD_ANY(s, c->side, 2, s->traffic.last_frame > l->a->copies.first_frame));
-}
+WHETHER(go_on_beside_copies,
+	RD_ANY(c, l->r->conversations, l->r->n_conversations,
+		RD_ANY(s, c->side, 2, s->traffic.last_frame > l->a->copies.first_frame)))
 
 static bool copies_left(const struct look *l, struct rd_finding *f)
 {
@@ -173,11 +184,6 @@ static bool may_have_moved(const struct look *l)
 	const struct rd_totals *t = &l->r->totals;
 
 	return t->moved || t->copies_left * FEW_COPIES < t->rdma_frames || !go_on_beside_copies(l);
-}
-
-static bool foreign(const struct look *l, struct rd_finding *f)
-{
-	return happened(l, f, l->r->totals.foreign, &l->a->foreign);
 }
 
 /* --time: the capture has frames, but none in that time. */
@@ -260,11 +266,6 @@ static bool wrong_icrc(const struct look *l, struct rd_finding *f)
 	return happened(l, f, t->icrc_doubted, NULL);
 }
 
-static bool absent_icrc(const struct look *l, struct rd_finding *f)
-{
-	return happened(l, f, l->r->totals.icrc_absent, NULL);
-}
-
 static bool is_infiniband(const struct rd_report *r)
 {
 	return r->n_conversations &&
@@ -276,26 +277,6 @@ static bool damaged_strays(const struct look *l, struct rd_finding *f)
 	if (is_infiniband(l->r))
 		f->meaning = "the same cause as other damaged frames";
 	return l->r->totals.icrc_trusted && happened(l, f, l->a->icrc_lost.count, &l->a->icrc_lost);
-}
-
-static bool merged(const struct look *l, struct rd_finding *f)
-{
-	return happened(l, f, l->a->merged.count, &l->a->merged);
-}
-
-static bool backwards(const struct look *l, struct rd_finding *f)
-{
-	return happened(l, f, l->r->totals.backwards, NULL);
-}
-
-static bool left_out(const struct look *l, struct rd_finding *f)
-{
-	return happened(l, f, l->r->totals.frames_left_out, NULL);
-}
-
-static bool facts_left_out(const struct look *l, struct rd_finding *f)
-{
-	return l->a->facts && happened(l, f, l->a->facts->left_out, NULL);
 }
 
 /* --- connections ------------------------------------------------------------------------------ */

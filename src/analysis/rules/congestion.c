@@ -125,11 +125,9 @@ DOUBT(are_few_gaps, "there are less than three gaps", l->f->evidence.count < 3)
  * A receiver sends a CNP at once after a packet with a mark. Two CNPs without any mark at its port:
  * the first one may follow a mark from before the capture.
  */
-static bool is_unmarked(const struct look *l)
-{
-	return count(l, RD_INC_CNP) > 1 && !count(l, RD_INC_CE) && l->s->traffic.frames &&
-	       l->c->local[!l->side] && !l->c->local[l->side] && capture_is_whole(l->r);
-}
+WHETHER(is_unmarked, count(l, RD_INC_CNP) > 1 && !count(l, RD_INC_CE) && l->s->traffic.frames &&
+			     l->c->local[!l->side] && !l->c->local[l->side] &&
+			     capture_is_whole(l->r))
 
 static bool congested(const struct look *l, struct rd_finding *f)
 {
@@ -143,16 +141,11 @@ static bool congested(const struct look *l, struct rd_finding *f)
 	return !is_unmarked(l);
 }
 
-static bool lacks_cnps(const struct look *l)
-{
-	return count(l, RD_INC_CE) >= 10 && !count(l, RD_INC_CNP) && l->other->seen && is_rc(l);
-}
+WHETHER(lacks_cnps,
+	count(l, RD_INC_CE) >= 10 && !count(l, RD_INC_CNP) && l->other->seen && is_rc(l))
 
 /* Marks alone, where the other rules have nothing to say of CNPs. */
-static bool marked(const struct look *l)
-{
-	return !count(l, RD_INC_CNP) && !lacks_cnps(l);
-}
+WHETHER(marked, !count(l, RD_INC_CNP) && !lacks_cnps(l))
 
 static bool cnp_late(const struct look *l, struct rd_finding *f)
 {

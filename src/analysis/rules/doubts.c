@@ -17,11 +17,9 @@ FOR_ALL(ONE_WAY, "only one direction was captured", !l->other->seen)
  * Frames that the analysis treated as damaged, in a file whose ICRCs turned out to mean nothing:
  * they were valid, and are missing from the analysis.
  */
-static bool has_dropped_frames(const struct look *l)
-{
-	return l->r->totals.icrc_doubted &&
-	       (l->a->icrc_lost.count || count(l, RD_INC_ICRC) || theirs(l, RD_INC_ICRC));
-}
+WHETHER(has_dropped_frames,
+	l->r->totals.icrc_doubted &&
+		(l->a->icrc_lost.count || count(l, RD_INC_ICRC) || theirs(l, RD_INC_ICRC)))
 
 FOR_ALL(CUT, "headers are missing: NAKs or lengths may be among them",
 	count(l, RD_INC_CUT) || theirs(l, RD_INC_CUT) || has_dropped_frames(l))

@@ -28,10 +28,7 @@ static uint64_t damaged_ones(const struct look *l)
 	return count(l, RD_INC_ICRC) + count(l, RD_INC_TRIMMED);
 }
 
-static bool is_lost_upstream(const struct look *l)
-{
-	return damaged_ones(l) < l->f->evidence.count;
-}
+WHETHER(is_lost_upstream, damaged_ones(l) < l->f->evidence.count)
 
 /* A damaged QP number or address hides whose packet it was. */
 DOUBT(may_be_damaged, "as many frames are damaged, whose QP number may be, too",
@@ -96,11 +93,9 @@ static bool may_be_far_away(const struct look *l)
  * READs or atomics that were repeated at once after a later response, among requests of other
  * kinds: no response is known to be missing here, but not all were followed.
  */
-static bool is_response_unclear(const struct look *l)
-{
-	return count(l, RD_INC_ROUND_READ) && !count(l, RD_INC_RESPONSE_LOST) &&
-	       !count(l, RD_INC_RESPONSE_GAP) && !count(l, RD_INC_RESPONSE_UNSEEN);
-}
+WHETHER(is_response_unclear, count(l, RD_INC_ROUND_READ) && !count(l, RD_INC_RESPONSE_LOST) &&
+				     !count(l, RD_INC_RESPONSE_GAP) &&
+				     !count(l, RD_INC_RESPONSE_UNSEEN))
 
 static bool responses_lost_downstream(const struct look *l, struct rd_finding *f)
 {
@@ -138,10 +133,7 @@ DOUBT(has_other_responses, "responses are late or copied",
 
 /* --- unreliable ------------------------------------------------------------------------------- */
 
-static bool is_uc(const struct look *l)
-{
-	return l->c->transport == RD_UC;
-}
+WHETHER(is_uc, l->c->transport == RD_UC)
 
 /* Loss takes packets out of messages; gaps that do not may have been left by the sender. */
 DOUBT(breaks_nothing, "gaps are between messages: the sender may have left them",
@@ -174,10 +166,7 @@ static bool sends_to_one(const struct look *l)
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
-static bool are_icrcs_trusted(const struct look *l)
-{
-	return l->r->totals.icrc_trusted;
-}
+WHETHER(are_icrcs_trusted, l->r->totals.icrc_trusted)
 
 /* So many wrong ones are rather captured before the sending NIC computed them. */
 DOUBT(is_half_damaged, "so many are rather captured before the sending NIC computed the CRC",
@@ -218,7 +207,7 @@ const struct rule rules_of_loss[] = {
 		.cause = CAUSE(4, "LOSS", NULL, RD_LIKELY, "Packets lost", LOST | UP, UPSTREAM)},
 	{"never-arrives", RD_SEV_PROBLEM, RD_LIKELY, 0, never_arrives,
 		"packets do not arrive here, however often the sender retransmits",
-		"{attempts} retransmission rounds of which only later packets are here; a receiver "
+		"{attempts retransmission round} of which only later packets are here; a receiver "
 		"responds to none after a missing one",
 		OF_REQUESTS,
 		.meaning = "nearly all is lost between the sender and this capture point, or all "

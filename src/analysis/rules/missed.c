@@ -47,11 +47,8 @@ static bool is_other_notation(const struct look *l, const struct rd_conversation
 	       !to != !back_to && (to ? to == c->side[side].first.lid : back_to == s->first.lid);
 }
 
-static bool may_be_by_lid(const struct look *l)
-{
-	return RD_ANY(c, l->r->conversations, RD_MIN(l->r->n_conversations, HALVES_MAX),
-		is_other_notation(l, c));
-}
+WHETHER(may_be_by_lid, RD_ANY(c, l->r->conversations, RD_MIN(l->r->n_conversations, HALVES_MAX),
+			       is_other_notation(l, c)))
 
 static bool sends_back(const struct look *l, const struct rd_conversation *c, int side)
 {
@@ -106,10 +103,7 @@ DOUBT(is_from_start, "they may have passed before the capture began",
 		count(l, RD_INC_SELECTIVE)) &&
 		incident(l, RD_INC_UNSEEN)->last_frame < l->s->traffic.first_frame + START_FRAMES)
 
-static bool may_be_new(const struct look *l)
-{
-	return l->s->unclear.gap;
-}
+WHETHER(may_be_new, l->s->unclear.gap)
 
 /* What seems damaged may be what was acknowledged: only its payload was removed. */
 DOUBT(may_be_damaged, "as many frames are damaged, and may be these",

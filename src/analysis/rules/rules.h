@@ -33,14 +33,17 @@ struct doubt {
 	enum rd_certainty most;
 };
 
+/* A function that tests a look `l`. */
+#define WHETHER(name, test)                                                                        \
+	static bool name(const struct look *l)                                                     \
+	{                                                                                          \
+		return test;                                                                       \
+	}
 /* A row of a file: the doubt of this name, which holds for a look `l` if `test` does. */
 #define DOUBT(name, why, test)	      DOUBT_OF(static, name, RD_POSSIBLE, why, test)
 #define DOUBT_LIKELY(name, why, test) DOUBT_OF(static, name, RD_LIKELY, why, test)
 #define DOUBT_OF(storage, name, most, why, test)                                                   \
-	static bool name##_holds(const struct look *l)                                             \
-	{                                                                                          \
-		return test;                                                                       \
-	}                                                                                          \
+	WHETHER(name##_holds, test)                                                                \
 	storage const struct doubt name[1] = {{name##_holds, why, most}};
 /* The same where a function tests it. */
 #define IF(test, why) (&(const struct doubt){test, why, RD_POSSIBLE})

@@ -15,10 +15,7 @@ static bool not_ready(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-static bool no_credits(const struct look *l)
-{
-	return l->f->evidence.count > 1;
-}
+WHETHER(no_credits, l->f->evidence.count > 1)
 
 /* That of QP 1 is constant; any other QP may have been created again with a new one. */
 DOUBT(may_be_created_again, "the QP may have been created again", l->to->qp != 1)
@@ -146,7 +143,7 @@ const struct rule rules_of_sides[] = {
 			"Rounds without a response", 0, UNANSWERED)},
 	{"gave-up", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
 		"responses stopped, and the sender gave up",
-		"{attempts} retransmission rounds without a response after frame {end_frame}, then "
+		"{attempts retransmission round} without a response after frame {end_frame}, then "
 		"no more packets: retry counter exceeded{timer}{gives_up}",
 		OF_REQUESTS, .ending = RD_ENDING_RETRY,
 		.meaning = "the receiver's QP was destroyed or in error, as when its process ends; "
@@ -160,7 +157,7 @@ const struct rule rules_of_sides[] = {
 		.cause = CAUSE(2, "NO REPLY", "{r} stopped responding, and {s} gave up.", RD_LIKELY,
 			"Last rounds without a response", 0, UNANSWERED)},
 	{"responses-stopped", RD_SEV_PROBLEM, RD_LIKELY, 0, ended, "responses stopped",
-		"{attempts} retransmission rounds without a response since frame {end_frame}, up "
+		"{attempts retransmission round} without a response since frame {end_frame}, up "
 		"to the end of the capture{timer}{gives_up}",
 		OF_REQUESTS, .ending = RD_ENDING_STOPPED,
 		.meaning = "the receiver or the path back failed, or responses take another path "

@@ -192,8 +192,9 @@ static bool stalled(const struct look *l, struct rd_finding *f)
 	uint64_t stall = l->s->stall.ns;
 	char wait[RD_UNITS_LEN];
 
-	if (stall < 200 * MS || latency(l, RD_LATENCY_MESSAGE)->p50 * 20 > stall ||
-		count(l, RD_INC_RNR))
+	/* A wait of one step of the clock may have been none. */
+	if (stall < 200 * MS + l->r->totals.step_ns ||
+		latency(l, RD_LATENCY_MESSAGE)->p50 * 20 > stall || count(l, RD_INC_RNR))
 		return false;
 	if (l->s->stall.doubtful)
 		f->meaning = "the receiver or the path was slow; or the clock of the capture was "
