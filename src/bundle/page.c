@@ -243,9 +243,9 @@ static void put_devices(FILE *out, const struct tasks *tasks)
 
 	if (n)
 		fputs("<div class=scroll><table><thead><tr><th>Device<th "
-		      "class=number>Port<th>Netdev<th>"
-		      "Model<th>Firmware<th>Link<th>State<th>Rate<th>Can it be "
-		      "captured</thead><tbody>\n",
+		      "class=number>Port<th>Netdev<th>Model<th>Firmware<th>Link<th>State<th>Rate<"
+		      "th>Can "
+		      "it be captured</thead><tbody>\n",
 			out);
 	json_array_foreach (json_object_get(root, "devices"), i, device) {
 		json_array_foreach (json_object_get(device, "ports"), k, port) {

@@ -167,8 +167,7 @@ static int choose_dlt(struct rd_encoder *e, int wanted, struct rd_error *err)
 	for (unsigned int i = 0; wanted && e->dlt != wanted; i++) {
 		if (!dlts[i])
 			return rd_fail(err, RD_CLASS_USAGE, 0,
-				"omit dlt=, or give dlt=197 for ERF or dlt=247 for bare "
-				"InfiniBand",
+				"omit dlt=, or give dlt=197 for ERF or dlt=247 for bare InfiniBand",
 				"%s cannot be written as link type %d", link_table[row].name,
 				wanted);
 		e->dlt = dlts[i];

@@ -291,8 +291,7 @@ static void judge(struct rd_probe_result *r, const struct overload *o)
 
 	if (o->victim.errors || o->witness.errors) {
 		result_skipped(r,
-			"a queue failed meanwhile (%s), so that frames are missing for "
-			"that reason",
+			"a queue failed meanwhile (%s), so that frames are missing for that reason",
 			ibv_wc_status_str(
 				(enum ibv_wc_status)(o->victim.errors ? o->victim.last_status
 								      : o->witness.last_status)));

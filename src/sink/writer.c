@@ -81,8 +81,7 @@ static void fail_changed(struct rd_sink *s, int errnum, uint64_t frames)
 
 	s->gone = true;
 	rd_fail(&s->error, RD_CLASS_OUTPUT, 0,
-		"find the cleanup job or program that uses this name, or write "
-		"elsewhere",
+		"find the cleanup job or program that uses this name, or write elsewhere",
 		"'%s' was %s by another program while it was written: %s frame%s lost",
 		s->series.path, errnum == ENOENT ? "removed" : "cut short", rd_fmt_count(n, frames),
 		rd_plural(frames));

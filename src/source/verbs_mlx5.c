@@ -37,8 +37,7 @@ void verbs_fail_compressed(struct verbs_queue *q)
 	q->fault = (struct queue_fault){.text = "the device compresses completions, which "
 						"rdmadump did not request",
 		.todo = "please report it; look whether mlxconfig query shows "
-			"CQE_COMPRESSION as AGGRESSIVE(1), and set the default, "
-			"BALANCED(0)",
+			"CQE_COMPRESSION as AGGRESSIVE(1), and set the default, BALANCED(0)",
 		.unpollable = true};
 }
 

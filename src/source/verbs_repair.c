@@ -83,8 +83,7 @@ static int fail_repair(const struct queue_fault *was, struct rd_error *err)
 {
 	const char *todo = err->errnum == EPERM
 				   ? "a new queue needs CAP_NET_RAW, which was dropped at the "
-				     "start: as root, 'rdmadump capture' with -Z root "
-				     "keeps it"
+				     "start: as root, 'rdmadump capture' with -Z root keeps it"
 				   : "this kernel takes commands only from the user and with the "
 				     "capabilities that opened the device: as root, 'rdmadump "
 				     "capture' with -Z root keeps them";

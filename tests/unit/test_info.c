@@ -167,17 +167,18 @@ TEST(representors)
 
 TEST(uevents)
 {
-	static const char add[] = "add@/devices/x/infiniband/mlx5_0\0ACTION=add\0"
-				  "DEVPATH=/devices/x/infiniband/mlx5_0\0SUBSYSTEM=infiniband\0"
-				  "NAME=mlx5_0\0SEQNUM=7";
+	static const char add[] =
+		"add@/devices/x/infiniband/mlx5_0\0ACTION=add\0"
+		"DEVPATH=/devices/x/infiniband/mlx5_0\0SUBSYSTEM=infiniband\0NAME=mlx5_0\0SEQNUM=7";
 	static const char other[] = "add@/devices/x/net/eth0\0ACTION=add\0"
 				    "DEVPATH=/devices/x/net/eth0\0SUBSYSTEM=net";
 	static const char bound[] = "bind@/devices/x/infiniband/mlx5_0\0ACTION=bind\0"
 				    "DEVPATH=/devices/x/infiniband/mlx5_0\0SUBSYSTEM=infiniband";
 	static const char odd[] = "x\0ACTION=remove\0DEVPATH=/a/\033[2J\nb\0SUBSYSTEM=infiniband";
-	static const char move[] = "move@/devices/x/infiniband/roce0\0ACTION=move\0"
-				   "DEVPATH=/devices/x/infiniband/roce0\0SUBSYSTEM=infiniband\0"
-				   "DEVPATH_OLD=/devices/x/infiniband/mlx5_0";
+	static const char move[] =
+		"move@/devices/x/infiniband/roce0\0ACTION=move\0"
+		"DEVPATH=/devices/x/infiniband/roce0\0SUBSYSTEM=infiniband\0DEVPATH_OLD=/devices/x/"
+		"infiniband/mlx5_0";
 	struct device_change event;
 
 	assert_true(rd_uevent_parse(add, sizeof(add), &event));

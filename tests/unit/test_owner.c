@@ -87,8 +87,8 @@ static int tear_down(void **state)
 TEST_IN_PROC(process)
 {
 	static const char variables[] = "PATH=/bin\0XRANK=9\0RANK=12\0RANK=13\0LOCAL_RANK=4x\0"
-					"SLURM_JOB_ID=\0SLURM_PROCID=-1\0OMPI_COMM_WORLD_RANK=3\0"
-					"\0PMIX_RANK=1234567890123456789012";
+					"SLURM_JOB_ID=\0SLURM_PROCID=-1\0OMPI_COMM_WORLD_RANK="
+					"3\0\0PMIX_RANK=1234567890123456789012";
 	struct rd_process p;
 
 	process(71, "a) S 9 (b", "4711");

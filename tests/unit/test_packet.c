@@ -411,16 +411,14 @@ static const struct {
 	const char *text;
 } lines[] = {
 	{MAKE_V2_IPV4, 0x06, 24,
-		"?   10.0.0.2 > 10.0.0.1       RoCEv2 RC_WRITE_FIRST       QP 0x000011 PSN 1193046 "
-		" "
-		"va 0x102030405060708 rkey 0x090a0b0c dmalen 219025168 payload 8 len 82"},
+		"?   10.0.0.2 > 10.0.0.1       RoCEv2 RC_WRITE_FIRST       QP 0x000011 PSN "
+		"1193046  va 0x102030405060708 rkey 0x090a0b0c dmalen 219025168 payload 8 len 82"},
 	{MAKE_V1, 0x11, 4,
 		"?   fd00::2 > fd00::1         RoCEv1 RC_ACK               QP 0x000011 PSN 1193046 "
 		" credits 1 MSN 131844 len 74"},
 	{MAKE_IB, 0x64, 12,
-		"?   LID 2 > LID 1             IB     UD_SEND_ONLY         QP 0x000011 PSN 1193046 "
-		" "
-		"from QP 0x060708 qkey 0x01020304 payload 4 len 38"},
+		"?   LID 2 > LID 1             IB     UD_SEND_ONLY         QP 0x000011 PSN "
+		"1193046  from QP 0x060708 qkey 0x01020304 payload 4 len 38"},
 	{MAKE_V2_IPV6, 0x81, 16,
 		"?   fd00::2 > fd00::1         RoCEv2 CNP                  QP 0x000011 PSN 1193046 "
 		" len 94"},
@@ -464,8 +462,8 @@ static const struct {
 	{0x0800, 28, "\x45\0\0\34\0\0\0\0\100\1\0\0\12\0\0\1\12\0\0\2\3\1\0\0\0\0\0\0",
 		"ICMP unreachable code 1 "},
 	{0x0800, 40,
-		"\x45\0\0\50\0\0\0\0\100\6\0\0\12\0\0\1\12\0\0\2\0\1\0\2\0\0\0\5"
-		"\0\0\0\6\x50\x12\0\7\0\0\0\0",
+		"\x45\0\0\50\0\0\0\0\100\6\0\0\12\0\0\1\12\0\0\2\0\1\0\2\0\0\0\5\0\0\0\6\x50\x12\0"
+		"\7\0\0\0\0",
 		"TCP [S.] seq 5 ack 6 win 7 payload 0 "},
 };
 

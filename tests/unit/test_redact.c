@@ -102,8 +102,7 @@ TEST(forms)
 		"version 1.3.30.0, firmware_version: 1.68.0.2, but <1.3.31.7> and server "
 		"<10.3.30.0>",
 		"mail <jdoe@acme.co.uk>, <x_y+z@a.example>.pcap. getty@tty1.service a@b.7 a@b "
-		"@c.ef "
-		"d@.ef root@node a@b.c",
+		"@c.ef d@.ef root@node a@b.c",
 		"{\"by\": \"\\n<jdoe@acme.com>\\n\", \"jdoe@acme.example\": 1}",
 	};
 
@@ -196,8 +195,7 @@ TEST(labels)
 		"found\nPATH=a:/usr/bin:/sbin",
 		"ip=<10.0.0.5>::<10.0.0.1>:255.255.255.0:<node17>:eth0:off nfsroot=<10.0.0.9>:/srv",
 		"Linux version 5.15.0-91-generic (<jdoe>@<buildbox>) (gcc 11.4.0) #101-Ubuntu SMP",
-		"option domain_name '<acme.x>'; hostname changed from \"<node17>\" to "
-		"\"<node18>\"",
+		"option domain_name '<acme.x>'; hostname changed from \"<node17>\" to \"<node18>\"",
 		"<db3.acme.com>, <gw.corp.acme.local>. <node17.acme.com>.pcap and <eth0.x.org> "
 		"eth0 up, docs.nvidia.com",
 		/* switches, clusters, containers */

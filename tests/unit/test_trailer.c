@@ -99,31 +99,25 @@ TEST(states)
 	} cases[] = {
 		{0, 0, 0, "unknown", "unknown", false,
 			"are too few (0) to say whether they end with ICRC and VCRC: what is "
-			"missing by "
-			"their lengths is written as zeros"},
+			"missing by their lengths is written as zeros"},
 		{7, 0, 0, "unknown", "unknown", false,
 			"are too few (7) to say whether they end with ICRC and VCRC: what is "
-			"missing by "
-			"their lengths is written as zeros"},
+			"missing by their lengths is written as zeros"},
 		{8, 0, 0, "valid", "valid", false, "end with ICRC and VCRC, valid in 8 and 8 of 8"},
 		{8, 2, 0, "valid", "absent", false,
 			"end with the ICRC, valid in 8 of 8, without the VCRC: two zero bytes are "
-			"written "
-			"in its place"},
+			"written in its place"},
 		{8, 6, 0, "absent", "absent", true,
 			"end with their payload: six zero bytes are written in place of ICRC and "
-			"VCRC, "
-			"and damage on the wire cannot be seen"},
+			"VCRC, and damage on the wire cannot be seen"},
 		{8, 0, 1, "valid", "invalid", false,
 			"end with the ICRC, valid in 8 of 8; a VCRC follows in 8, valid in 0"},
 		{8, 2, 5, "invalid", "absent", true,
 			"have four bytes in place of the ICRC that are wrong in all of 8: damage "
-			"on the "
-			"wire cannot be seen"},
+			"on the wire cannot be seen"},
 		{9, 4, 0, "unknown", "unknown", true,
 			"have lengths that differ from those in their LRHs (9 of 9): they are "
-			"written as "
-			"they arrive, and their checksums are unknown"},
+			"written as they arrive, and their checksums are unknown"},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -145,8 +139,7 @@ TEST(some_differ)
 	count(&t, 60, 0, 5);
 	check(&t, "mixed", "mixed", true,
 		"end in different ways: of 124, 124 have an ICRC, 60 a valid one; what is missing "
-		"is "
-		"written as zeros");
+		"is written as zeros");
 	t = (struct rd_trailers){0};
 	count(&t, 20, 0, 0);
 	count(&t, 1, 6, 0);

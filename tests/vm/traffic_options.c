@@ -149,8 +149,7 @@ static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "[KIND:BYTES:COUNT...]",
 	.doc = "Does these operations on each QP, against a traffic that runs at the other end. "
-	       "KIND is "
-	       "send, send_imm, send_inv, write, write_imm, read, cas or fadd.",
+	       "KIND is send, send_imm, send_inv, write, write_imm, read, cas or fadd.",
 };
 
 void read_options(struct options *o, int argc, char **argv)

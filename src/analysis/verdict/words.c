@@ -423,8 +423,7 @@ static void put_stragglers(FILE *out, const struct rd_report *r)
 		return;
 	c = conversation_of(r, s->conversation[0]);
 	fprintf(out,
-		" %u of %u QP pairs respond far slower than the others: %s to %s (%s, "
-		"others %s)",
+		" %u of %u QP pairs respond far slower than the others: %s to %s (%s, others %s)",
 		s->n, s->of, c->end[0].address, c->end[1].address,
 		rd_fmt_duration(slow, s->p50_ns[0]), rd_fmt_duration(usual, s->median_ns));
 	if (s->n > 1)

@@ -418,8 +418,7 @@ static int describe(const struct settings *settings, const struct rd_devices *de
 		t.no_resources = why.text;
 	if (t.resources && rd_resources_unlisted(&resources, device->name))
 		t.no_resources =
-			"which queue pairs: a list of so many takes a firmware command for "
-			"each";
+			"which queue pairs: a list of so many takes a firmware command for each";
 	rd_sheet_open(&sheet, settings->json ? NULL : stdout,
 		rd_document(2, rd_wall_ns(), json_object()));
 	sheet.width = rd_cli_columns(STDOUT_FILENO);
