@@ -17,6 +17,10 @@ int option_set(void *settings, const struct cli_option *row, const char *as, con
 		.unit = range && range->unit ? range->unit : row->unit};
 
 	snprintf(use.as, sizeof(use.as), "%s", as);
+	/* As of a variable of a script that is not set: a filter would be none, a file any. */
+	if (arg && !*arg && row->set != set_nothing)
+		return rd_fail(err, RD_CLASS_USAGE, 0, "give a value, or leave it out",
+			"%s: '' is empty", use.as);
 	return row->set(&use, err);
 }
 
@@ -49,10 +53,7 @@ int set_flag(const struct option_use *use, struct rd_error *err)
 
 int set_text(const struct option_use *use, struct rd_error *err)
 {
-	/* As of a variable of a script that is not set: a filter would be none, a file any. */
-	if (!*use->arg)
-		return rd_fail(err, RD_CLASS_USAGE, 0, "give a value, or leave it out",
-			"%s: '' is empty", use->as);
+	(void)err;
 	*(const char **)option_field(use) = use->arg;
 	return 0;
 }

@@ -217,6 +217,7 @@ done <<'LIST'
 --interval nan
 mlx5_0 mlx5_1
 --interval 1 -o file
+--json=
 --explain out_of_buffer mlx5_0
 --prometheus --explain out_of_buffer
 --explain out_of_buffer --diff one two

@@ -225,7 +225,7 @@ else
 		"$bin/rdmadump" -i lo -U -c 5 -w "$theirs/lo.pcapng" udp port 9 >"$tmp/log" 2>&1 &
 	pid=$!
 	wait_for grep -q 'capturing on' "$tmp/log"
-	cat "/proc/$(pgrep -P $pid rdmadump | head -n 1)/task"/*/status >"$tmp/status"
+	cat /proc/$pid/task/*/status >"$tmp/status"
 	ip netns exec "$ns" bash -c 'for i in 1 2 3 4 5; do echo hello >/dev/udp/127.0.0.1/9; done'
 	wait $pid
 	is "a file capability: exit status" $? 0

@@ -136,6 +136,7 @@ static const struct {
 
 #define COLUMNS RD_COUNT(columns)
 #define CAPTURE (COLUMNS - 1)
+_Static_assert(COLUMNS <= RD_SHEET_COLUMNS, "a table of so many columns");
 
 struct table {
 	struct rd_sheet sheet;
