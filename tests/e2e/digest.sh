@@ -73,7 +73,7 @@ for to in -- ''; do
 	exec 8<>"$tmp/fifo"
 	head -c 40000 "$tmp/a.pcapng" >&8
 	set -m
-	env --default-signal=INT "$RDMADUMP" digest -o "$tmp/ended" "$tmp/fifo" "$tmp/a.pcapng" 2>"$tmp/err" 8<&- &
+	"$RDMADUMP" digest -o "$tmp/ended" "$tmp/fifo" "$tmp/a.pcapng" 2>"$tmp/err" 8<&- &
 	job=$!
 	set +m
 	wait_for has_part
