@@ -193,16 +193,6 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 		flow_marks(a, f, p);
 }
 
-static void congestion(struct rd_analysis *a, struct flow *f, const struct rd_packet *p)
-{
-	a->totals.cnp_frames++;
-	flow_incident(a, f, RD_INC_CNP, 1);
-	a->point->cnp++;
-	priority_take(a, f, p);
-	if (f->pair.peer)
-		congestion_notified(a, f->pair.peer);
-}
-
 #define IN_STEP 8 /* messages: a peer that is farther ahead does not wait */
 
 /* Whether the peer has begun as many messages, or a few more. */
@@ -294,7 +284,7 @@ static inline void part_run(
 		}
 		break;
 	case PART_CNP:
-		congestion(a, f, it->p);
+		response_cnp(a, f, it);
 		break;
 	default:
 		break;

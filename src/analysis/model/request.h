@@ -82,8 +82,9 @@ static inline void responded(const struct rd_analysis *a, struct flow *r)
 		r->ack.end_frame = a->frame;
 }
 
-/* Responses of RC and XRC (response.c). */
+/* Responses of RC and XRC; CNPs, which go the same way (response.c). */
 void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
+void response_cnp(struct rd_analysis *a, struct flow *f, const struct item *it);
 
 /*
  * A NAK p (nak.c) in flow `f` to the requests of flow `r`, which may be NULL; `value`: the code in

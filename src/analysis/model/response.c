@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Responses, packet by packet: ACKs, READ and atomic responses; nak.c has NAKs. IBTA volume 1:
- * 9.7.5.1 (responses).
+ * What receivers send back, packet by packet: ACKs, READ and atomic responses, CNPs; nak.c has
+ * NAKs. IBTA volume 1: 9.7.5.1 (responses).
  */
 #include "request.h"
 #include "round.h"
@@ -373,14 +373,15 @@ static inline void credits_advertised(struct rd_analysis *a, struct flow *f, uns
 static bool nak_is_copy(const struct flow *f, const struct flow *r, const struct item *it,
 	const struct rd_aeth *aeth)
 {
-	const struct rd_incident *rnr = incident_of(&f->incidents, RD_INC_RNR);
+	const struct rd_incident *rnr;
 
-	if (HAS_IP_ID(it->ip_id) || !r || aeth->kind == RD_AETH_ACK)
+	if (aeth->kind == RD_AETH_ACK || HAS_IP_ID(it->ip_id) || !r)
 		return false;
-	if (aeth->kind == RD_AETH_RNR)
-		return rnr && r->ack.rnr_psn == it->p->psn &&
-		       it->ns - rnr->last_ns < UINT64_C(1000) * rd_aeth_rnr_us(aeth->value);
-	return aeth->value && r->ack.ended && it->ns - r->ack.end_ns < RECONNECT_NS;
+	if (aeth->kind != RD_AETH_RNR)
+		return aeth->value && r->ack.ended && it->ns - r->ack.end_ns < RECONNECT_NS;
+	rnr = incident_of(&f->incidents, RD_INC_RNR);
+	return rnr && r->ack.rnr_psn == it->p->psn &&
+	       it->ns - rnr->last_ns < UINT64_C(1000) * rd_aeth_rnr_us(aeth->value);
 }
 
 static void acknowledge_packet(struct rd_analysis *a, struct flow *f, const struct item *it)
@@ -454,4 +455,14 @@ void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 		f->pair.misses = 0;
 	}
 	flow_remember(a, f, it, true);
+}
+
+void response_cnp(struct rd_analysis *a, struct flow *f, const struct item *it)
+{
+	a->totals.cnp_frames++;
+	flow_incident(a, f, RD_INC_CNP, 1);
+	a->point->cnp++;
+	priority_take(a, f, it->p);
+	if (f->pair.peer)
+		congestion_notified(a, f->pair.peer);
 }
