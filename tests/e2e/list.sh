@@ -57,6 +57,12 @@ status=$?
 : >"$tmp/out"
 expect_failure "no room for the output" 3 "No space left on device"
 
+# A device whose ports are gone
+cp -r "$tmp/mlx5-eth" "$tmp/portless"
+rm -rf "$tmp"/portless/sys/class/infiniband/mlx5_0/ports/*
+list --sysroot "$tmp/portless"
+has "a device without a port" "$tmp/out" '^mlx5_0 +- .* no: the device shows no port$'
+
 # On a terminal the last column is wrapped; `script` makes one.
 if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
 	COLUMNS=120 script -qec "'$RDMADUMP' list --sysroot '$tmp/irdma'" /dev/null </dev/null |

@@ -210,6 +210,7 @@ load others-too overload $(faults 0 20000)
 load counted-losses paths --dev work_queues=lossy $(faults 0 20000 300 200)
 load ticks-refused clocks --clock cycles --fault verb=create_cq,errno=EOPNOTSUPP,nth=1
 load no-reset oversize --fault verb=modify_qp,errno=EINVAL,nth=10
+load overload-fails overload --loopback never --fault cqe=loc_prot,frame=100
 wait
 for row in "${rows[@]}"; do
 	name=${row% *}
@@ -239,6 +240,9 @@ finished ticks-refused
 is "timestamps of the counter that are refused" "$(found "$tmp/json")" clocks:timestamps_refused
 finished no-reset
 is "a queue that cannot be reset" "$(found "$tmp/json")" "oversize!"
+finished overload-fails
+is "a queue that fails during the overload" "$(jq -r '.probes[] | .outcome + ": " + (.reason | sub("[(].*[)]"; "()"))' "$tmp/json")" \
+	"skipped: a queue failed meanwhile (), so that frames are missing for that reason"
 model --time virtual --loopback never -- "$RDMADUMP" selftest --json --output "$tmp/out" --probe oversize --probe overload >"$tmp/json" 2>"$tmp/log"
 is "no frame at all: skipped" "$(jq -r '[.probes[].outcome] | unique | join(" ")' "$tmp/json")" skipped
 
