@@ -164,27 +164,14 @@ static void print_counter(void *out, const char *device, const char *name, const
 	fprintf(out, "hw %s %s %s\n", device, name, value);
 }
 
-/* The first number of UDP's line of numbers, which follows the line of names. */
-static unsigned long long udp4_received(void)
+/* The number in the first line that has one: UDP's numbers follow a line of their names. */
+static unsigned long long received(const char *path, const char *format)
 {
-	FILE *f = fopen("/proc/net/snmp", "re");
+	FILE *f = fopen(path, "re");
 	unsigned long long n = 0;
 	char line[512];
 
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Udp: %llu", &n) != 1)
-		;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-static unsigned long long udp6_received(void)
-{
-	FILE *f = fopen("/proc/net/snmp6", "re");
-	unsigned long long n = 0;
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Udp6InDatagrams %llu", &n) != 1)
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, format, &n) != 1)
 		;
 	if (f)
 		fclose(f);
@@ -204,7 +191,9 @@ static int save_counters(const char *path)
 	fprintf(f, "# %lld.%09ld %s\n", (long long)t.tv_sec, t.tv_nsec,
 		getenv("SIDE") ? getenv("SIDE") : "");
 	visit_counters(print_counter, f);
-	fprintf(f, "udp received %llu\n", udp4_received() + udp6_received());
+	fprintf(f, "udp received %llu\n",
+		received("/proc/net/snmp", "Udp: %llu") +
+			received("/proc/net/snmp6", "Udp6InDatagrams %llu"));
 	return fclose(f) ? 1 : 0;
 }
 
