@@ -4,7 +4,6 @@
 
 #include <rdmadump/analysis.h>
 #include <rdmadump/annotate.h>
-#include <stdio.h>
 
 /* Writes the report as docs/schema/analyze.json describes it, in parts, with little memory. Flags
  * are jansson's: JSON_COMPACT or JSON_INDENT(n). -1 if memory or `out` fails (errno). */

@@ -2,13 +2,10 @@
 /* Options, reading and printing of `rdmadump analyze`. */
 #pragma once
 
-#include <rdmadump/ends.h>
-#include <rdmadump/error.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/points.h>
 #include <rdmadump/report_output.h>
 #include <rdmadump/source.h>
-#include <stdbool.h>
 
 enum analyze_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 

@@ -13,8 +13,6 @@
 #include <rdmadump/outfile.h>
 #include <rdmadump/redact.h>
 #include <signal.h>
-#include <stdio.h>
-#include <sys/types.h>
 
 /* The table of all possible members of a bundle. */
 

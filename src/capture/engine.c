@@ -5,7 +5,6 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/fd.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -4,7 +4,6 @@
  */
 #include "lane.h"
 #include <rdmadump/array.h>
-#include <stdio.h>
 
 /* --- accounting ------------------------------------------------------------------------- */
 

@@ -8,8 +8,6 @@
 #include <rdmadump/outfile.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
 
 /* argv[0] is the command's full name, "rdmadump list". Returns the exit status (enum rd_class). */
 typedef int rd_command_fn(int argc, char **argv);

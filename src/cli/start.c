@@ -5,7 +5,6 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <rdmadump/array.h>
 #include <rdmadump/identity.h>
 #include <stdlib.h>
 #include <string.h>

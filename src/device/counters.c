@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <rdmadump/clock.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include <ctype.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/names.h>
-#include <stdio.h>
 #include <string.h>
 
 #define VFS_MAX 512 /* links virtfnN looked through */

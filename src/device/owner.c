@@ -8,7 +8,6 @@
 #include "sysfs.h"
 #include <rdmadump/owner.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/notation.h>
-#include <stdio.h>
 
 /* --- the queue of events: its memory is used again whenever it is empty ------------------- */
 

@@ -7,7 +7,6 @@
 #include "sysfs.h"
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
-#include <stdio.h>
 #include <string.h>
 
 #define CMD_QUERY_HCA_CAP 0x100

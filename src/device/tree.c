@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <rdmadump/tree.h>
 #include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

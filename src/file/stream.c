@@ -10,7 +10,6 @@
 #include <rdmadump/fd.h>
 #include <rdmadump/format.h>
 #include <rdmadump/identity.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

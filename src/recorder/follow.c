@@ -7,12 +7,10 @@
 #include <errno.h>
 #include <rdmadump/spawn.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NICE	10

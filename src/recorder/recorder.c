@@ -6,10 +6,8 @@
 #include <rdmadump/fd.h>
 #include <rdmadump/json.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 #define TICK_NS 250000000
 #define STEP_NS 1000000000 /* no smaller step of the system clock is reported */

@@ -13,7 +13,6 @@
 #include <rdmadump/event.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/recorder.h>
-#include <sys/types.h>
 
 /* The connection to the recorder of another host. */
 

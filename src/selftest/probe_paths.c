@@ -12,7 +12,6 @@
 #include <rdmadump/source.h>
 #include <rdmadump/units.h>
 #include <rdmadump/verbs.h>
-#include <string.h>
 
 #define ROUNDS	     3		/* repetitions at most, if the device lost frames */
 #define RUN	     0x70617468 /* every round sends the same bytes, so that they can be compared */

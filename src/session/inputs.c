@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <rdmadump/port_sniffer.h>
-#include <stdio.h>
 #include <sys/resource.h>
 
 #define QUEUE_BITRATE 50000000000U /* bit/s of large frames that one receiving thread handles */

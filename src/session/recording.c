@@ -6,7 +6,6 @@
 #include "session.h"
 #include <rdmadump/sum.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 
 #define PERIOD_MIN_NS 1000000000U
 #define TIMES_READ    50	  /* reading facts takes at most this fraction (1/N) of the time */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 #define FLUSH_NS	    100000000U	/* slow traffic: `kill -9` loses at most this much */
 #define FLUSH_COMPRESSED_NS 1000000000U /* small blocks compress badly */

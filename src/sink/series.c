@@ -9,7 +9,6 @@
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -8,7 +8,6 @@
 #include <rdmadump/device_clock.h>
 #include <rdmadump/source.h>
 #include <stdatomic.h>
-#include <stdint.h>
 
 /*
  * Converts ticks of a free-running counter to nanoseconds of the host's clock, which drift apart.

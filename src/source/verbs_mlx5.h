@@ -6,7 +6,6 @@
 #include "verbs_port.h"
 #include <infiniband/mlx5dv.h>
 #include <rdmadump/bytes.h>
-#include <string.h>
 
 /*
  * Decides which receive buffers of a ring are posted, so that only a few are used under overload.

@@ -3,7 +3,6 @@
  * Decodes the messages of the communication manager: IBTA volume 1, 12.6; IP addresses in REQ:
  * annex A11.
  */
-#include <rdmadump/array.h>
 #include <rdmadump/names.h>
 #include <rdmadump/packet.h>
 

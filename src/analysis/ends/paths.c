@@ -3,7 +3,6 @@
 #include "ends.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ECN_BITS 0x30 /* FECN and BECN, in the fifth byte of the BTH */
 

@@ -2,7 +2,6 @@
 /* Which hosts were captured, and of which no capture is. */
 #include "points.h"
 #include <rdmadump/array.h>
-#include <string.h>
 
 static void mark(struct rd_points *p, const char *address, enum rd_points_captured how)
 {

@@ -6,7 +6,6 @@
 #include "../rules/rules.h"
 #include "report.h"
 #include <rdmadump/memory.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Frames of a port, counted and captured. */

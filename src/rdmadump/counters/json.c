@@ -4,7 +4,6 @@
 #include "counters.h"
 #include <errno.h>
 #include <rdmadump/document.h>
-#include <rdmadump/json.h>
 #include <stdlib.h>
 #include <string.h>
 

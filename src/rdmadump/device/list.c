@@ -10,7 +10,6 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
 #include <rdmadump/privilege.h>
-#include <rdmadump/sheet.h>
 #include <stdlib.h>
 #include <string.h>
 
