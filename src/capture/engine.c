@@ -236,8 +236,7 @@ fail:
 	return -1;
 }
 
-/* The calling thread serves the watches; lanes receive until the sources are stopped and drained.
- */
+/* The calling thread serves the watches; lanes receive until sources are stopped and drained. */
 static int run_threads(struct engine *e)
 {
 	int epfd = watch_open(e), rc;

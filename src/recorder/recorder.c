@@ -79,8 +79,7 @@ static const char *on_comment(void *ctx, unsigned int i)
 
 /* --- files, from the writer's thread ----------------------------------------------------- */
 
-/* Called with the lock held. NULL: too many files have begun since then, and its entry was
- * overwritten. */
+/* Called with the lock held. NULL: too many files have begun since, its entry was overwritten. */
 static const struct file_triggers *triggers_of(
 	const struct rd_recorder *r, const struct rd_dump *dump)
 {
