@@ -42,9 +42,7 @@ const char *rd_verb_name(unsigned int verb); /* "SEND" */
 
 struct rd_verb_use {
 	uint64_t messages, bytes, packets; /* without retransmissions; READ: bytes requested */
-	/*
-	 * Bytes of a message; smallest > largest: no message has all its packets captured in order.
-	 */
+	/* Bytes of a message; smallest > largest: none has all its packets captured in order. */
 	uint32_t smallest, largest;
 };
 
@@ -541,10 +539,7 @@ void rd_analysis_frames(struct rd_analysis *a, const struct rd_iface *iface,
 	const struct rd_frame *frames, unsigned int n);
 /* The capture lost this many frames before the next one. */
 void rd_analysis_dropped(struct rd_analysis *a, uint64_t frames);
-/*
- * A comment of the file on frame i of those that rd_analysis_frames() gets next: ports that went
- * down or up.
- */
+/* The file's comment on frame i of those that rd_analysis_frames() gets next: ports down or up. */
 void rd_analysis_comment(
 	struct rd_analysis *a, const char *comment, const struct rd_frame *frames, unsigned int i);
 /*
@@ -553,9 +548,7 @@ void rd_analysis_comment(
  */
 void rd_analysis_file_end(struct rd_analysis *a, uint64_t dropped, bool dropped_known,
 	const char *comment, const char *damage);
-/*
- * A block of facts of the current file: JSON text, untrusted; unknown content is ignored.
- */
+/* A block of facts of the current file: JSON, untrusted; what is unknown is ignored. */
 void rd_analysis_facts(struct rd_analysis *a, const char *json, size_t len);
 /*
  * The result. Frees the state for further frames, so the analysis can only be closed afterwards.

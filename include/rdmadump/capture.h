@@ -47,16 +47,10 @@ struct rd_capture_config {
 	uint64_t max_frames; /* number of frames kept after which the capture ends; 0: no limit */
 	enum rd_when_full when_full;
 	uint64_t flush_ns; /* longest time that a frame waits until its chunk is handed over, ns */
-	/*
-	 * Called in the caller's thread when all sources have started; -1 with the error ends the
-	 * capture.
-	 */
+	/* Called in the caller's thread when all sources have started; -1 with an error ends it. */
 	int (*started)(void *ctx, struct rd_error *err);
 	void *started_ctx;
-	/*
-	 * Called with every batch of kept frames, after truncation; may be NULL. Only without
-	 * threads.
-	 */
+	/* Called with every batch of kept frames, truncated; may be NULL. Only without threads. */
 	void (*seen)(void *ctx, const struct rd_source *s, const struct rd_frame *frames,
 		unsigned int n);
 	/*
@@ -110,9 +104,6 @@ struct rd_capture {
 int rd_capture_run(
 	struct rd_capture *c, const struct rd_capture_config *config, struct rd_error *err);
 
-/*
- * The tally and the bytes on the wire of all interfaces, so far. From any thread, as long as *c
- * exists.
- */
+/* Tally and bytes on the wire of all interfaces, so far. From any thread, as long as *c exists. */
 struct rd_tally rd_capture_total(const struct rd_capture *c);
 uint64_t rd_capture_bytes(const struct rd_capture *c);

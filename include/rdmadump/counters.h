@@ -149,8 +149,7 @@ extern const struct rd_counter_relation rd_counter_relations[];
 int rd_counters_judge(struct rd_findings *findings, const struct rd_counters *counters,
 	const struct rd_growth *growth, double seconds);
 
-/* --- filling the list ---------------------------------------------------------------------------
- */
+/* --- filling the list ------------------------------------------------------------------- */
 
 /* Appends a counter; name is copied and cleaned. -1 if out of memory. */
 int rd_counters_add(struct rd_counters *counters, uint64_t value, const char *fmt, ...)

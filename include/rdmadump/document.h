@@ -5,8 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* Name, version and source revision: "rdmadump 0.1.0 (v0.1.0-3-g0123456)"; also for capture files.
- */
+/* Name, version, source revision: "rdmadump 0.1.0 (v0.1.0-3-g0123456)"; also for capture files. */
 const char *rd_program(void);
 
 /*

@@ -94,8 +94,7 @@ struct rd_ends_report {
 	/* Captures that missed packets, which the verdict is about or may be: bits 1 << enum
 	 * rd_tap. */
 	unsigned int missed_by;
-	/* The capture whose finding the verdict rests on, as such a bit; 0: it rests on the
-	 * comparison. */
+	/* The capture whose finding the verdict rests on, as such a bit; 0: on the comparison. */
 	unsigned int shown_by;
 };
 
@@ -222,10 +221,7 @@ void rd_ends_file_end(struct rd_ends *e, enum rd_tap end, uint64_t ran_until_ns)
  */
 int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_TAPS],
 	struct rd_ends_report **report, struct rd_error *err);
-/*
- * Replaces advice to capture at the other end in the reports of each capture alone. -1 if out of
- * memory.
- */
+/* Replaces advice to capture at the other end in the reports of each capture. -1: out of memory. */
 int rd_ends_refer(const struct rd_ends_report *e, struct rd_report *const reports[RD_TAPS]);
 void rd_ends_close(struct rd_ends *e);
 void rd_ends_report_free(struct rd_ends_report *r);

@@ -21,10 +21,7 @@ struct rd_facts {
 /* Limit of a list's memory in bytes, because files are untrusted. */
 #define RD_FACTS_LIST_MAX ((size_t)64 << 20)
 
-/*
- * Appends a copy. Returns 0, or -1 if out of memory or the list is full; the list is then
- * unchanged.
- */
+/* Appends a copy. -1 if out of memory or the list is full; the list is then unchanged. */
 int rd_facts_add(struct rd_facts *facts, const char *json, size_t len);
 void rd_facts_free(struct rd_facts *facts);
 

@@ -90,8 +90,7 @@ void rd_findings_drop_last(struct rd_findings *list);
  */
 void rd_findings_sort(struct rd_findings *list,
 	int (*tie)(const struct rd_finding *a, const struct rd_finding *b));
-/* Counts the finding that was added last; those of a conversation follow each other. False if out
- * of memory. */
+/* Counts the finding added last; those of a conversation follow each other. False: no memory. */
 bool rd_findings_count(struct rd_findings *list);
 /* NULL: none of this rule was counted. */
 const struct rd_rule_tally *rd_findings_tally(const struct rd_findings *list, const char *rule);

@@ -42,15 +42,9 @@ struct rd_format {
 	unsigned int (*record_iface)(const uint8_t *p);
 	/* A block of facts, see rd_encoder_facts(); NULL: the format has no facts. */
 	size_t (*facts)(const char *json, size_t len, uint8_t *dst, size_t size);
-	/*
-	 * Timestamp of the complete record at p, ns since the Unix epoch, with the precision of the
-	 * format.
-	 */
+	/* Timestamp of the record at p, ns since the Unix epoch, as precise as the format. */
 	uint64_t (*record_ns)(const uint8_t *p);
-	/*
-	 * Upper bounds, in bytes: of a frame of caplen bytes with the longest note; of header() and
-	 * trailer().
-	 */
+	/* Upper bounds, in bytes: of a frame with the longest note; of header(), trailer(). */
 	size_t (*bound)(uint32_t caplen);
 	size_t (*header_bound)(const struct rd_encoder *e);
 };

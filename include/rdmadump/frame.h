@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The frame: bytes that crossed a port, borrowed from a source; and what is known of its interface.
- */
+/* The frame: bytes that crossed a port, borrowed from a source; what is known of its interface. */
 #pragma once
 
 #include <stdbool.h>

@@ -48,10 +48,7 @@ bool rd_growth_is_wrap(
 	const struct rd_growth *growth, const struct rd_span *span, unsigned int late_ms);
 /* Growth of one interval after the other; what was unknown once stays unknown. */
 void rd_growth_add(struct rd_growth *sum, const struct rd_growth *more);
-/*
- * Why growth is not exact, as a predicate of the counter ("was reset"); NULL if it is exact.
- * Static.
- */
+/* Why growth is not exact, as a predicate of the counter ("was reset"); NULL if it is. Static. */
 const char *rd_growth_reason(const struct rd_growth *growth);
 /*
  * Whether the growth of counter `name` shows that counter `other` was reset, too: counters of a
@@ -97,9 +94,7 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 struct rd_loss {
 	struct rd_loss_counters last;
 	struct rd_growth growth[RD_LOSS_COUNTERS]; /* growth of last.counter[i] */
-	/*
-	 * A lower bound, exact where growth is exact; a counter that fell starts at 0 again.
-	 */
+	/* A lower bound, exact where growth is; a counter that fell starts at 0 again. */
 	uint64_t least[RD_LOSS_COUNTERS];
 };
 /* Adds what was counted since the last reading. speed: of the port in bit/s, 0: unknown. */

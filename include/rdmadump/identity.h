@@ -31,8 +31,7 @@ struct rd_identity_before {
  * start the devices, rd_identity_become(), and only then start threads: a thread keeps the
  * capabilities that it was started with.
  */
-/* user: a name (-Z); NULL: the user who called sudo, else the current one. -1 with RD_CLASS_USAGE.
- */
+/* user: a name (-Z); NULL: who called sudo, else the current user. -1 with RD_CLASS_USAGE. */
 int rd_identity_choose(struct rd_identity *id, const char *user, struct rd_error *err);
 /*
  * Acts as that user, so that files are opened with its rights alone, until rd_identity_resume(). -1

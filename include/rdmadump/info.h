@@ -28,9 +28,7 @@ struct rd_attrs {
 };
 
 void rd_attrs_free(struct rd_attrs *attrs);
-/*
- * Append an attribute. Ignored if out of memory, or beyond a limit that no device reaches.
- */
+/* Append an attribute; not if out of memory, or beyond a limit that no device reaches. */
 void rd_attrs_number(struct rd_attrs *f, const char *key, const char *title, uint64_t n);
 void rd_attrs_hex(struct rd_attrs *f, const char *key, const char *title, uint64_t n);
 void rd_attrs_text(struct rd_attrs *f, const char *key, const char *title, const char *text);
@@ -124,8 +122,7 @@ struct rd_info {
 	char lockdown[32]; /* "none", "integrity", "confidentiality"; "" if unknown */
 };
 
-/* The word of /sys/kernel/security/lockdown that is in effect: "none", "integrity"; "" if unknown.
- */
+/* The word of /sys/kernel/security/lockdown in effect: "none", "integrity"; "" if unknown. */
 void rd_lockdown_read(const char *sysroot, char *buf, size_t size);
 
 /*

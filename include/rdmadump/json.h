@@ -10,10 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * A string; U+FFFD replaces bytes that are not UTF-8, which json_string() refuses. JSON null for
- * NULL.
- */
+/* A string; U+FFFD replaces what is not UTF-8, which json_string() refuses. JSON null for NULL. */
 json_t *rd_json_string(const char *text);
 /* The same; JSON null also for "". */
 json_t *rd_json_text(const char *text);

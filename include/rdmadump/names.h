@@ -3,8 +3,6 @@
 #pragma once
 
 #include <rdmadump/array.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* A list ends with one without a name. */
 struct rd_name {

@@ -143,8 +143,7 @@ bool rd_packet_parse(
  */
 bool rd_packet_has_icrc(const struct rd_packet *p);
 
-/* The ICRC of a parsed packet, as rd_icrc() defines it; false without rd_packet_has_icrc(). Hot
- * path. */
+/* The ICRC of a parsed packet, as rd_icrc() defines it; false without rd_packet_has_icrc(). Hot. */
 bool rd_packet_icrc(const struct rd_packet *p, uint32_t *computed, uint32_t *stored);
 
 /* Of a packet without a valid ICRC: whether a switch that trims packets cut its payload off. */

@@ -19,8 +19,7 @@ struct rd_points_pair {
 /* Of a pair, or of a capture that is in none. */
 struct rd_points_verdict {
 	uint32_t pair, capture; /* UINT32_MAX: none */
-	/* The pair rests on one of its captures; this other pair has the same packets at both ends.
-	 */
+	/* Rests on one capture of its pair; this other pair has the same packets at both ends. */
 	uint32_t better;
 	const struct rd_judgement *of;
 };

@@ -69,6 +69,5 @@ int rd_port_sniffer_open(struct rd_port_sniffer **sniffer,
 int rd_port_sniffer_attach(struct rd_port_sniffer *sniffer, uint32_t qpn, struct rd_error *err);
 /* -1 with RD_CLASS_DEVICE if the sniffer may still be attached. */
 int rd_port_sniffer_detach(struct rd_port_sniffer *sniffer, struct rd_error *err);
-/* Detaches if needed, and waits for the process to end, unless config->waiting returned false. NULL
- * is legal. */
+/* Detaches if needed, waits for the process unless config->waiting said no. NULL is legal. */
 void rd_port_sniffer_close(struct rd_port_sniffer *sniffer);

@@ -17,19 +17,13 @@
  */
 size_t rd_printable(char *out, const char *text, size_t n, const char *keep);
 
-/*
- * Prints at most n bytes of the text, up to its NUL, converted by rd_printable(). `text` may be
- * NULL.
- */
+/* Prints at most n bytes of the text, up to its NUL, by rd_printable(). `text` may be NULL. */
 void rd_printable_put(FILE *out, const char *text, size_t n);
 
 /* The number of bytes at the end of `text` that begin a UTF-8 character and do not complete it. */
 size_t rd_utf8_unfinished(const char *text, size_t n);
 
-/*
- * A copy with U+FFFD for each byte that is not UTF-8, to be freed by the caller; NULL: out of
- * memory.
- */
+/* A copy with U+FFFD for each byte that is not UTF-8; the caller frees it. NULL: out of memory. */
 char *rd_utf8_copy(const char *text);
 
 /* Copies at most size - 1 bytes of `from`, with '?' for every byte that is not printable ASCII. */

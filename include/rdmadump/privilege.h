@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Privileges of this process: capabilities, the limit of locked memory; and advice for error
- * messages.
- */
+/* Privileges of this process: capabilities, the limit of locked memory; advice for messages. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,9 +19,7 @@
  * unknown.
  */
 bool rd_has_capability(unsigned int cap);
-/*
- * Drops all capabilities of the calling thread permanently; open files stay open. 0 or an errno.
- */
+/* Drops all capabilities of the calling thread for good; open files stay open. 0 or an errno. */
 int rd_drop_capabilities(void);
 /*
  * Bytes that this process may lock, UINT64_MAX without a limit. A device's receive ring and queues

@@ -89,8 +89,7 @@ void rd_recorder_counts(struct rd_recorder *r, struct rd_recorder_counts *counts
 /* Trigger i, 0 is the signal. False: there are not so many. */
 bool rd_recorder_trigger(
 	const struct rd_recorder *r, unsigned int i, struct rd_recorder_trigger *trigger);
-/* After the run: the newest complete files, at most RD_RECORDER_FILES; *first: number of the first.
- */
+/* After the run: the newest complete files, at most RD_RECORDER_FILES; *first: its number. */
 #define RD_RECORDER_FILES 1000
 const struct rd_recorder_file *rd_recorder_files(
 	const struct rd_recorder *r, unsigned int *n, uint64_t *first);

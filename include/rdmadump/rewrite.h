@@ -14,8 +14,7 @@ struct rd_rewrite {
 	 */
 	bool (*frame)(void *ctx, enum rd_link link, uint8_t *data, uint32_t caplen, uint32_t len,
 		uint32_t extra);
-	/* Returns the replacement for a text of the file, which is freed by the caller; NULL: out
-	 * of memory. */
+	/* The replacement for a text of the file, which the caller frees; NULL: out of memory. */
 	char *(*text)(void *ctx, const char *text, size_t n, size_t *out_n);
 	/* An address of an interface, of 4, 6, 8 or 16 bytes, in place. */
 	void (*address)(void *ctx, uint8_t *bytes, size_t n);

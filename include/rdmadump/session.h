@@ -45,8 +45,7 @@ struct rd_session_calls {
 	 * of the rotation still run. False: stop waiting for the commands.
 	 */
 	bool (*waiting)(void *ctx, bool commands);
-	/* Called every 50 ms or less often while a FIFO waits for its reader. Must sleep that long.
-	 */
+	/* Called every 50 ms or less often while a FIFO awaits a reader. Must sleep that long. */
 	void (*waiting_for_reader)(void *ctx);
 	void *waiting_ctx; /* of the next two */
 	/*
@@ -60,8 +59,7 @@ struct rd_session_calls {
 	 * process detaches the sniffer.
 	 */
 	bool (*waiting_for_gateway)(void *ctx);
-	/* Whether the user wants to end: asked while QPs are listed before and after the capture.
-	 */
+	/* Whether the user wants to end: asked while QPs are listed, before and after capturing. */
 	bool (*is_ending)(void);
 };
 
@@ -77,8 +75,7 @@ struct rd_session_config {
 	bool force; /* the sniffer in switchdev mode before Linux 5.10; port_sniffer on Ethernet */
 	bool promiscuous_off;
 	uint64_t kernel_buffer; /* buffer of a netdev, bytes */
-	/* How a device's sniffer receives; the session sets device, port, sniffer and what follows.
-	 */
+	/* How a device's sniffer receives; the session sets device, port, sniffer and the rest. */
 	struct rd_verbs_config device;
 	unsigned int queues; /* receive queues of each port; 0: one, and no thread for it */
 	bool queues_auto;    /* as many queues as the port's speed requires */
@@ -211,10 +208,7 @@ size_t rd_session_memory(const struct rd_session *session, bool *locked);
 
 /* Final after rd_session_run(); in config->waiting() without the outcome of the output. */
 const struct rd_session_result *rd_session_result(struct rd_session *session);
-/*
- * For an output that is abandoned during completion: data that it has not accepted is counted as
- * not written.
- */
+/* For an output abandoned during completion: what it did not accept counts as not written. */
 void rd_session_abandon(struct rd_session *session);
 void rd_session_progress(const struct rd_session *session, struct rd_session_progress *progress);
 /* After rd_session_open(). */
@@ -236,8 +230,7 @@ void rd_session_facts(struct rd_session *session, const char *when, struct rd_fa
 void rd_session_drops(const struct rd_session *session, struct rd_drops *drops);
 /* "rx_discards_phy +200". */
 void rd_counter_change_text(const struct rd_counter_change *change, char *out, size_t size);
-/* Why a source's loss is unknown: "out_of_buffer was reset during the capture"; only where it is.
- */
+/* Why a source's loss is unknown: "out_of_buffer was reset during the capture"; only if so. */
 void rd_loss_reason(const struct rd_source_stats *stats, char out[RD_LOSS_TEXT]);
 /*
  * The functions whose traffic a source sees: "traffic of PF 0000:3b:00.0 alone: not of VFs, ...";

@@ -32,10 +32,7 @@ struct rd_chunk {
 	unsigned int frames;
 	bool rotate; /* begins a new file */
 	bool marked; /* some frames are RD_FRAME_BAD_TIME or RD_FRAME_NO_TIME */
-	/*
-	 * Timestamps of its first frame (not older than that of any earlier one), and of its newest
-	 * one.
-	 */
+	/* Timestamps of its first frame (not older than any earlier one), and its newest. */
 	uint64_t first_ns, last_ns;
 	struct rd_tally tally[RD_IFACES_MAX]; /* at the end of this chunk */
 };
@@ -225,10 +222,7 @@ void rd_feed_disarm(struct rd_feed *feed);
  * watermark of at least this value. 0: it does not wait.
  */
 uint64_t rd_feed_requested(const struct rd_feed *feed);
-/*
- * Promises that all frames put from now on have timestamps of at least ns; UINT64_MAX: no frames
- * follow.
- */
+/* Promises that all frames put from now on have timestamps from ns on; UINT64_MAX: none follow. */
 void rd_feed_watermark(struct rd_feed *feed, uint64_t ns);
 /* True once nothing more will be written: writing failed, or the last file is full. */
 bool rd_feed_ended(const struct rd_feed *feed);
@@ -269,9 +263,7 @@ int rd_sink_close(struct rd_sink *sink, const struct rd_tally *final, struct rd_
 const char *rd_compression_of(const char *path);
 /* -1 (RD_CLASS_USAGE) if the ending is one of a compression that cannot be written. */
 int rd_compression_check(const char *path, struct rd_error *err);
-/*
- * Whether the header's comment can be overwritten when the file is complete: not in a pipe or zst.
- */
+/* Whether the header's comment can be overwritten at the file's end: not in a pipe or zst. */
 bool rd_header_rewritable(const char *path, const char *compression);
 /* Length of a path without its ending, including that of a compression. */
 size_t rd_stem_of(const char *path);

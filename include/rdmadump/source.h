@@ -58,19 +58,14 @@ struct rd_source_ops {
 	 */
 	int (*receive)(struct rd_source *s, struct rd_frame *frames, unsigned int max,
 		struct rd_error *err);
-	/*
-	 * Returns the buffers of the last receive(). Called after each receive() that returned
-	 * frames.
-	 */
+	/* Gives the buffers of receive() back. Called after each that returned frames. */
 	void (*release)(struct rd_source *s);
 	/*
 	 * Before sleeping: 0 if `frame_fd` will become readable with the next frame, 1 if there is
 	 * a frame now, -1 on a fault.
 	 */
 	int (*arm)(struct rd_source *s, struct rd_error *err);
-	/*
-	 * After one of the descriptors became readable. 0, or -1 on a fault that ends the source.
-	 */
+	/* After one of them became readable. 0, or -1 on a fault that ends the source. */
 	int (*service)(struct rd_source *s, struct rd_error *err);
 	/* Stops the arrival of frames; those that arrived can still be received. */
 	void (*stop)(struct rd_source *s);
@@ -129,10 +124,7 @@ struct rd_source {
 	unsigned int n_ifaces;
 	/* Description of the capturing machine in the input; NULL: this machine. */
 	const struct rd_section *section;
-	/*
-	 * Addresses for the direction of frames; link RD_LINK_UNKNOWN: the source sets the
-	 * direction.
-	 */
+	/* Addresses for the direction of frames; link RD_LINK_UNKNOWN: the source sets it. */
 	struct rd_local local;
 	/* How a device's queue is read: "libibverbs"; NULL for other sources. Static. */
 	const char *path;
@@ -272,8 +264,7 @@ static inline const struct rd_iface *rd_source_iface(
 	return s->n_ifaces > 1 ? &s->ifaces[frame->iface] : &s->iface;
 }
 
-/* The timestamp of a frame that arrives now, as ops->now() has it. After start(); from any thread.
- */
+/* The timestamp of a frame that arrives now, by ops->now(). After start(); from any thread. */
 uint64_t rd_source_now(const struct rd_source *s);
 /* Operations of sources that have nothing to do for them. */
 static inline int rd_source_no_work(struct rd_source *s, struct rd_error *err)

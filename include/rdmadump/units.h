@@ -39,12 +39,7 @@ char *rd_fmt_hms(char buf[RD_UNITS_LEN], uint64_t seconds);
  * or -1 (nothing is written to *out).
  */
 int rd_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
-/*
- * The same with a suffix: k M G T (powers of 1000) or Ki Mi Gi Ti (powers of 1024), then an
- * optional B.
- */
+/* The same with a suffix: k M G T (powers of 1000) or Ki Mi Gi Ti (of 1024), then an optional B. */
 int rd_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out);
-/*
- * A time in ns: a whole number and us, ms, s, m or h; without a unit, seconds.
- */
+/* A time in ns: a whole number and us, ms, s, m or h; no unit: seconds. */
 int rd_parse_duration(const char *text, uint64_t min, uint64_t max, uint64_t *out);

@@ -11,10 +11,7 @@ struct ibv_cq;
 struct ibv_device;
 struct ibv_qp;
 
-/*
- * Opens a device in the provider's mode; NULL: it is not the provider's device, or cannot be
- * opened.
- */
+/* Opens a device in the provider's mode; NULL: it is not the provider's, or cannot be opened. */
 typedef struct ibv_context *rd_verbs_open_fn(struct ibv_device *device, void *ctx);
 
 /*
@@ -31,10 +28,7 @@ int rd_verbs_device_open(struct ibv_context **context, const char *name,
  */
 const char *rd_libmlx5_lacks(void);
 
-/*
- * Makes a descriptor non-blocking, so that reading events from it never waits. Returns 0 or an
- * errno.
- */
+/* Makes a descriptor non-blocking, so that reading events from it never waits. 0 or an errno. */
 int rd_fd_nonblocking(int fd);
 
 /*

@@ -2,13 +2,10 @@
 /* Options, reading and printing of `rdmadump analyze`. */
 #pragma once
 
-#include <rdmadump/ends.h>
-#include <rdmadump/error.h>
 #include <rdmadump/outfile.h>
 #include <rdmadump/points.h>
 #include <rdmadump/report_output.h>
 #include <rdmadump/source.h>
-#include <stdbool.h>
 
 enum analyze_when { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER };
 
@@ -46,8 +43,7 @@ unsigned int analyze_run(
 	const struct rd_source *source, const struct rd_frame *frames, unsigned int n);
 /* Until when the capture ran. `damage` says why the file ended early, NULL: it did not. */
 uint64_t analyze_close(struct rd_source *source, struct rd_analysis *a, const char *damage);
-/* Reads all files, one after the other, as far as they are whole. The report is freed by the
- * caller. */
+/* Reads all files, one after the other, as far as they are whole. The caller frees the report. */
 int analyze_files(const struct analyze_settings *s, struct rd_report **report,
 	struct analyze_faults *faults, struct rd_error *err);
 /* Shows the progress on a terminal; of a source. */
@@ -171,9 +167,6 @@ struct job_kind {
 unsigned int jobs_default(void);
 /* Whether this thread does such work now, whose progress is shown in pieces. */
 bool jobs_working(void);
-/*
- * Does pieces 0 to n - 1. -1 with the error of the first piece that failed; some after it are not
- * done then.
- */
+/* Does pieces 0 to n - 1. -1 with the error of the first that failed; some after it are left. */
 int jobs_run(const struct job_kind *kind, void *ctx, unsigned int n, unsigned int threads,
 	struct rd_error *err);

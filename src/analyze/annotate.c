@@ -8,7 +8,6 @@
 #include <rdmadump/fd.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define OPTION "--annotate"
 

@@ -5,7 +5,6 @@
 #include "cli/cli.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- options ---------------------------------------------------------------------------------- */
 

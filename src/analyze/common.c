@@ -6,7 +6,6 @@
 #include <rdmadump/json.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SAMPLE	    4096 /* first packets of a file, which are searched in all others */
 #define COMMON_PART 2	 /* one of so many, of one traffic; fewer may be retransmissions */

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 static int nomem(struct rd_error *err)

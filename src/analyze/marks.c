@@ -2,7 +2,6 @@
 /* `analyze --marks`: what each frame is counted as, a line of JSON each. */
 #include "analyze.h"
 #include "cli/cli.h"
-#include <string.h>
 
 #define OPTION "--marks"
 

@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define FILES 512 /* of more files only so many are searched for packets in common */

@@ -6,7 +6,6 @@
 #include <rdmadump/document.h>
 #include <rdmadump/printable.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* --- text ------------------------------------------------------------------------------------- */
 

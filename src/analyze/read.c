@@ -3,7 +3,6 @@
 #include "analyze.h"
 #include "cli/cli.h"
 #include <poll.h>
-#include <string.h>
 
 #define STATUS_BATCHES 4096 /* between two updates of the progress */
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <rdmadump/array.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define DIGITS                                                                                     \
 	5 /* of a number or time in the names of dumpcap and of tcpdump -G; fewer name a host */

@@ -253,10 +253,7 @@ static int add_index(struct creation *c, struct rd_error *err)
 				 "cannot write the page and the manifest");
 }
 
-/*
- * The bundle's own name contains the host name: in the archive, in the manifest, and by default in
- * the file name.
- */
+/* The bundle's name contains the host's: in the archive, the manifest, by default the file name. */
 static int redact_all(struct creation *c, struct rd_error *err)
 {
 	char *host;
@@ -273,8 +270,7 @@ static int redact_all(struct creation *c, struct rd_error *err)
 
 static int collect(struct creation *c, struct rd_error *err)
 {
-	/* A slow tool must not use up the time of the members that are needed to read the bundle.
-	 */
+	/* A slow tool must not use up the time of members that are needed to read the bundle. */
 	static const enum phase order[] = {PHASE_READ, PHASE_COLLECT, PHASE_ADAPTER, PHASE_ANALYZE};
 	int rc = 0;
 

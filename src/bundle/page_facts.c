@@ -6,7 +6,6 @@
 #include <rdmadump/notation.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/units.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define TEXT_MAX 400

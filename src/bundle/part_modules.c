@@ -31,8 +31,7 @@ static bool is_one_of(const char *name, const char *const *list, size_t n)
 	return RD_ANY(other, list, n, strcmp(name, *other) == 0);
 }
 
-/* "ib_core 417792 9 rdma_cm,mlx5_ib, Live 0x0": the fourth word lists its users; "-" has no folder.
- */
+/* "ib_core 417792 9 rdma_cm,mlx5_ib, Live 0x0": the fourth word lists users; "-" has no folder. */
 static void add_users(json_t *names, char *users)
 {
 	char *save = NULL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Collects the names of this machine, of hosts in its configuration, and of its users, for
- * redaction. */
+/* Collects names of this machine, of hosts in its configuration and of its users, for redaction. */
 #include "../device/sysfs.h"
 #include "parts.h"
 #include <ctype.h>
@@ -24,8 +23,7 @@ static void add(json_t *list, const char *kind, const char *name)
 			list, json_pack("{s:s, s:o}", "kind", kind, "name", rd_json_string(name)));
 }
 
-/* A host's name, with and without its domain; the domain alone, unless it is a word like "local".
- */
+/* A host's name, with and without its domain; the domain alone, unless it is one like "local". */
 static void add_host(json_t *list, const char *name)
 {
 	char first[256];
@@ -131,8 +129,7 @@ static void add_users(json_t *list)
 		closedir(processes);
 }
 
-/* --- serial numbers, descriptions of nodes -----------------------------------------------------
- */
+/* --- serial numbers, descriptions of nodes ---------------------------------------------- */
 
 static void add_serials(json_t *list)
 {

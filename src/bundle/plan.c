@@ -422,7 +422,6 @@ bool task_failed(const struct task *t)
 		t->outcome == OUTCOME_SAME)
 		return false;
 	task_why(t, why, sizeof(why));
-	/* What EOPNOTSUPP and EPROTONOSUPPORT are called by programs: not by this kernel or driver.
-	 */
+	/* How programs call EOPNOTSUPP and EPROTONOSUPPORT: not by this kernel or driver. */
 	return *why && !(t->outcome == OUTCOME_ENDED && strstr(why, "not supported"));
 }

@@ -77,10 +77,7 @@ static int collect_names(struct redaction *x, struct rd_error *err)
 	return rc;
 }
 
-/*
- * Directories of the files that the user named. File names are kept, except for names of hosts and
- * users in them.
- */
+/* Directories of the files that the user named. Their names stay, but for hosts and users. */
 static void collect_paths(struct redaction *x)
 {
 	for (unsigned int i = 0; i < x->config->n_files; i++) {
@@ -119,8 +116,7 @@ static char *name_redact(struct redaction *x, const struct task *t)
 	return name;
 }
 
-/* Replaces *text by `to`, its redacted copy. The first pass only collects: the copy is unchanged.
- */
+/* Replaces *text by `to`, its redacted copy. The first pass only collects: nothing is changed. */
 static int text_set(struct redaction *x, char **text, char *to, struct rd_error *err)
 {
 	char *old = x->replacing ? *text : to;

@@ -53,10 +53,7 @@ static uint64_t ms(uint64_t n)
 
 /* --- starting ----------------------------------------------------------------------------- */
 
-/*
- * Absolute directories of the user's PATH, then those of the system: a user's PATH often lacks
- * sbin.
- */
+/* Absolute directories of the user's PATH, then those of the system: users often lack sbin. */
 static bool find_program(const char *name, char path[PATH_MAX])
 {
 	const char *own = getenv("PATH");

@@ -13,8 +13,6 @@
 #include <rdmadump/outfile.h>
 #include <rdmadump/redact.h>
 #include <signal.h>
-#include <stdio.h>
-#include <sys/types.h>
 
 /* The table of all possible members of a bundle. */
 
@@ -26,10 +24,7 @@ enum form {
 	FORM_COPY,    /* a file, copied */
 };
 
-/*
- * When a command is started. Commands of a phase run in parallel, after those of the previous
- * phase.
- */
+/* When a command is started. Commands of a phase run in parallel, after those of the last phase. */
 enum phase {
 	PHASE_COLLECT, /* second, and the default: other tools, and members that wait */
 	PHASE_READ,    /* first: what this program reads by itself, with more time than a tool */
@@ -170,14 +165,12 @@ struct tasks {
 
 /* A task that has not begun, without a name and a command. */
 struct task task_new(const struct member *member);
-/* Rows of the table as tasks for this machine. 0, or -1: out of memory. tasks_free() in any case.
- */
+/* Rows of the table as tasks for this machine. -1: out of memory. tasks_free() in any case. */
 int tasks_make(struct tasks *tasks, const struct rd_bundle_config *config);
 void tasks_free(struct tasks *tasks);
 /* What is missing and why, in a few words; "" if the member is complete. */
 void task_why(const struct task *t, char *buf, size_t size);
-/* Whether it failed or is incomplete; not if nobody requested it, or this machine cannot have it.
- */
+/* Whether it failed or is incomplete; not if nobody requested it or this machine cannot have it. */
 bool task_failed(const struct task *t);
 /*
  * Opens a regular file that the user named, with the rights of the user who gets the bundle (the
@@ -225,8 +218,7 @@ int entry_write(const struct entry *e, struct rd_archive *a, const char *path, i
  * program ends. Returns its descriptor; -1 with the error.
  */
 int unnamed_file(const char *path, struct rd_error *err);
-/* Appends at most `most` bytes of one file to another. -1 with the error, also if it was stopped.
- */
+/* Appends at most `most` bytes of one file to another. -1 with an error, also if it was stopped. */
 int copy_bytes(int from, int to, uint64_t most, const char *name, const volatile sig_atomic_t *stop,
 	struct rd_error *err);
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Shortens frames: to a number of bytes, to the headers, or by zeroing the payload. ICMP: RFC 792,
- * RFC 4443.
- */
+/* Shortens frames: to a number of bytes, to headers, or zeroes payload. ICMP: RFC 792, 4443. */
 #include <rdmadump/array.h>
 #include <rdmadump/filter.h>
 

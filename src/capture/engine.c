@@ -5,7 +5,6 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/fd.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -237,8 +236,7 @@ fail:
 	return -1;
 }
 
-/* The calling thread serves the watches; lanes receive until the sources are stopped and drained.
- */
+/* The calling thread serves the watches; lanes receive until sources are stopped and drained. */
 static int run_threads(struct engine *e)
 {
 	int epfd = watch_open(e), rc;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * --host and --gid: addresses of either end. BPF has such a term only for Ethernet. ARP: RFC 826.
- */
+/* --host and --gid: addresses of either end. BPF has such terms only for Ethernet. ARP: RFC 826. */
 #include "filter_terms.h"
 #include <arpa/inet.h>
 #include <errno.h>

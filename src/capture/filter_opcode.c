@@ -26,10 +26,7 @@ struct opcode_set {
 	uint8_t ask[256]; /* one of these conditions must hold; 0: the opcode is not selected */
 };
 
-/*
- * A class selects opcodes that have one of `bits`, or all of a transport, under the condition
- * `ask`.
- */
+/* A class selects opcodes that have one of `bits`, or all of a transport, if `ask` holds. */
 static const struct opcode_class {
 	const char *name;
 	uint16_t bits;

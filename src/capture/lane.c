@@ -188,10 +188,7 @@ static enum round receive_all(struct lane *l)
 
 /* --- watermarks for the writer ---------------------------------------------------------- */
 
-/*
- * A timestamp: all frames received later are newer; 0: unknown. Read before a receive that may find
- * nothing.
- */
+/* A timestamp: all frames received later are newer; 0: unknown. Read before receiving. */
 static uint64_t watermark(struct lane *l)
 {
 	uint64_t least = UINT64_MAX;

@@ -35,9 +35,7 @@ struct control {
  * From any thread.
  */
 void control_end(struct control *c, enum rd_end why, const struct rd_error *err);
-/*
- * Calls the owner of a watched descriptor that is readable. True if it wants a new file to start.
- */
+/* Calls the owner of a watched descriptor that is readable. True: it wants a new file to start. */
 bool control_watched(struct control *c, unsigned int index);
 /* Wakes the thread that waits for this eventfd; -1: none. */
 void control_wake(int wake_fd);
@@ -61,10 +59,7 @@ struct pipe {
 	bool limit_reached;	  /* max_frames were kept: later frames do not count */
 	struct rd_feed *feed;	  /* NULL: frames are not written */
 	struct rd_chunk *chunk;	  /* that is filled */
-	/*
-	 * Monotonic time at which the chunk's first frame began to wait; 0: unknown. Set by the
-	 * lane.
-	 */
+	/* Monotonic time at which the chunk's first frame began to wait; 0: unknown. */
 	uint64_t chunk_since;
 	bool begins_file;		 /* the next chunk does */
 	uint64_t lost[RD_IFACES_MAX];	 /* dropped since the interface's last frame */

@@ -4,7 +4,6 @@
  */
 #include "lane.h"
 #include <rdmadump/array.h>
-#include <stdio.h>
 
 /* --- accounting ------------------------------------------------------------------------- */
 
@@ -169,9 +168,7 @@ static void join_comment(char *text, size_t size, const char *more)
 		snprintf(text + used, size - used, "%s%s", used ? "; " : "", more);
 }
 
-/*
- * The first frame after an event is stored with the note about it, in addition to notes of its own.
- */
+/* The first frame after an event is stored with the note about it, beside notes of its own. */
 static unsigned int encode_noted(struct pipe *p, const struct pipe_batch *b)
 {
 	const struct rd_encoder *enc = p->config->encoder;
@@ -335,10 +332,7 @@ static void recap(struct pipe *p, struct rd_frame *frames, unsigned int n)
 
 /* --- a batch ---------------------------------------------------------------------------- */
 
-/*
- * Applies max_frames, which counts kept frames. Frames of the batch after the last one do not
- * count.
- */
+/* Applies max_frames, which counts kept frames, but not those of the batch after the last one. */
 static unsigned int limit(struct pipe *p, struct rd_frame *frames, unsigned int n)
 {
 	uint64_t most = p->config->max_frames, before, left, bytes = 0;
@@ -438,9 +432,7 @@ static bool counted_out(const struct pipe *p)
 	return most && atomic_load_explicit(p->kept, memory_order_relaxed) >= most;
 }
 
-/*
- * Takes the next part of a batch; frames with notes are taken one by one. False: nothing is left.
- */
+/* Takes the next part of a batch; frames with notes one by one. False: nothing is left. */
 static bool take_next(struct pipe *p, struct pipe_batch *b)
 {
 	struct rd_source *s = b->s;

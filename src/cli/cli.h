@@ -8,8 +8,6 @@
 #include <rdmadump/outfile.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
 
 /* argv[0] is the command's full name, "rdmadump list". Returns the exit status (enum rd_class). */
 typedef int rd_command_fn(int argc, char **argv);
@@ -40,16 +38,10 @@ enum rd_colour { RD_COLOUR_NONE, RD_COLOUR_WARNING, RD_COLOUR_PROBLEM };
 /* Whether stdout or stderr is a terminal with colours, and NO_COLOR is not set. */
 bool rd_cli_has_colours(FILE *out);
 
-/*
- * Prints a line with a newline on stdout or stderr, in colour if rd_cli_has_colours() or the user
- * wants it.
- */
+/* Prints a line and a newline on stdout or stderr, in colour if rd_cli_has_colours() or wanted. */
 void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
 
-/*
- * Prints one line on stderr at every log level; control characters in `line` are escaped, including
- * \n.
- */
+/* Prints one line on stderr at every log level; control characters in it are escaped, also \n. */
 void rd_cli_say(const char *prefix, const char *line);
 
 /* The columns of a terminal, or $COLUMNS; 0: it is none. */
@@ -91,8 +83,7 @@ void rd_cli_hold_requests(void);
 
 /* The signals that end a command: SIGINT, SIGTERM, and SIGHUP unless it is ignored. */
 void rd_cli_ending_signals(sigset_t *set);
-/* Has them set rd_cli_ended. `flags` of sigaction(2): SA_RESETHAND, so that a second one ends the
- * program. */
+/* Has them set rd_cli_ended. `flags` of sigaction(2): SA_RESETHAND, for the second to end it. */
 void rd_cli_catch_ending(int flags);
 extern volatile sig_atomic_t rd_cli_ended;
 /* Whether one of them is pending; it stays so. */
@@ -127,10 +118,7 @@ int run_as_caller(int (*run)(void *ctx, struct rd_error *err), void *ctx, struct
 int run_on_tree(
 	const char *sysroot, int (*run)(void *settings, struct rd_error *err), void *settings);
 
-/*
- * Files that reports (HTML, JSON, Prometheus) are written to. A capture or an input is never
- * overwritten.
- */
+/* Files that reports (HTML, JSON, Prometheus) are written to, never over a capture or an input. */
 
 /*
  * Called before any work. 0 if a report may be written to `path`; -1 with RD_CLASS_USAGE if that is
@@ -145,9 +133,6 @@ int report_file_check(
  */
 FILE *report_file_open(const char *path, const char *option, const struct rd_inputs *inputs,
 	bool private, struct rd_error *err);
-/*
- * Closes it. A regular file that is not `whole` is removed, but not a link to one. 0, or -1 with
- * the error.
- */
+/* Closes it. A regular file that is not `whole` is removed, no link to one. -1 with the error. */
 int report_file_close(
 	FILE *file, const char *path, const char *option, bool whole, struct rd_error *err);

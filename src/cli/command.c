@@ -90,8 +90,7 @@ __attribute__((noreturn)) static void unrecognized(
 	say_and_exit(command, line);
 }
 
-/* Whether the argument after `word`, which consists of option letters, belongs to its last letter.
- */
+/* Whether the argument after `word`, which is option letters, belongs to the last of them. */
 static bool letters_take_next(
 	const char *command, const struct argp_option *options, const char *word, bool is_last)
 {

@@ -39,9 +39,7 @@ struct cli_option {
 	size_t at, size; /* field of the settings */
 	uint64_t min, max,
 		unit; /* range of a number; `unit` of a size: bytes per unit of a plain number */
-	/*
-	 * The field gets the index in this list, plus min; with set_choice_text, the word itself.
-	 */
+	/* The field gets the index in this list, plus min; with set_choice_text, the word. */
 	const char *const *choices;
 	const struct ibdump_spelling *ibdump; /* NULL: not offered, or ibdump.c has its own */
 	const struct extcap_field *extcap;    /* NULL: not offered */
@@ -83,10 +81,7 @@ option_setter set_flag, set_text, set_number, set_size, set_choice, set_choice_t
 /* Of -a: "duration:SECONDS" alone. */
 option_setter set_stop_after;
 
-/*
- * Calls the setter. `as`: how the option was written. Of `range`, zeros mean the row's own; NULL:
- * all.
- */
+/* Calls the setter. `as`: how the option was written. Zeros of `range` are the row's; NULL: all. */
 int option_set(void *settings, const struct cli_option *row, const char *as, const char *arg,
 	const struct option_use *range, struct rd_error *err);
 /* Sets a field: uint64_t, or four bytes (unsigned int, uint32_t, an enumeration). */

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What every program does first, before it reads its command line, and with whose rights it reads.
- */
+/* What every program does before it reads its command line, and with whose rights it reads. */
 #include "cli.h"
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <rdmadump/array.h>
 #include <rdmadump/identity.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/*
- * Installed setuid root, the program would let every user write files as root, or name another user
- * in SUDO_UID.
- */
+/* Setuid root, it would let every user write files as root, or name another user in SUDO_UID. */
 static int refuse_setuid(void)
 {
 	struct rd_error err;

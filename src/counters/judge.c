@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Compares two readings of a port's counters, and reports problems as the table of counters defines
- * them. */
+/* Compares two readings of a port's counters; the table of counters defines what a problem is. */
 #include <rdmadump/array.h>
 #include <rdmadump/counters.h>
 #include <rdmadump/units.h>
@@ -178,8 +177,7 @@ static int judge_relation(const struct judging *j, const struct rd_counter_relat
 	if (!f)
 		return -1;
 	f->severity = r->severity;
-	/* The two counters are read one after the other, and firmware may update them separately.
-	 */
+	/* They are read one after the other, and firmware may update them separately. */
 	f->certainty = RD_LIKELY;
 	f->next = r->todo;
 	rd_finding_detail(f, "%s", r->text);

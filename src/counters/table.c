@@ -9,7 +9,6 @@
 #include <rdmadump/counters.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -139,8 +139,7 @@ static bool check_capability_bit(const struct subject *s, struct rd_capture_cond
 	return true;
 }
 
-/* Where verbs have no sniffer, a firmware command may; only running it shows whether it works.
- */
+/* Where verbs have no sniffer, firmware may; only running it shows whether it works. */
 static bool check_port_sniffer(const struct subject *s, struct rd_capture_condition *c)
 {
 	struct rd_sniffer_refusal refusal = {"no obstacle to --sniffer icmd was found", ""};

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <rdmadump/clock.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,9 +31,7 @@ static const struct place {
 	{"statistics", "netdev", OF_NETDEV, false},
 };
 
-/*
- * Reads the lifetime of the kernel's cache from the file `lifespan`, which is next to the counters.
- */
+/* Reads the lifetime of the kernel's cache from the file `lifespan` next to the counters. */
 static void load_lifespan(struct rd_counters *c, const char *dir)
 {
 	uint64_t ms;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A device's NUMA node and its CPUs: numa_node and local_cpulist ("0-7,64-71") of its PCI function.
- */
+/* A device's NUMA node and CPUs: numa_node, local_cpulist ("0-7,64-71") of its PCI function. */
 #include "sysfs.h"
 #include <limits.h>
 #include <rdmadump/device.h>

@@ -2,7 +2,6 @@
 /* Interprets a netdev's DCB settings: trust, RoCE's priorities, and contradictory settings. */
 #include "netlink/netlink.h"
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define ROCE_V1_ETHERTYPE 0x8915

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A netdev's DCB settings as a fact of a capture: the settings that determine the priority of a
- * packet. */
+/* A netdev's DCB settings as a fact of a capture: what determines the priority of a packet. */
 #include <rdmadump/dcb.h>
 #include <rdmadump/json.h>
 

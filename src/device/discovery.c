@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define PORTS_MAX 255 /* port numbers are one byte */

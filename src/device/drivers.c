@@ -5,7 +5,6 @@
  */
 #include "info_parts.h"
 #include "sysfs.h"
-#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 

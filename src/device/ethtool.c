@@ -59,8 +59,7 @@ static uint32_t count(int fd, const char *netdev)
 	return n <= STATS_MAX ? n : 0;
 }
 
-/* `n` is the capacity: if the driver has more queues by now, the first `n` counters are returned.
- */
+/* `n` is the capacity: if the driver has more queues by now, it returns the first `n` counters. */
 static int add_stats(struct rd_counters *c, const struct ethtool_gstrings *names,
 	const struct ethtool_stats *stats, uint32_t n, bool all)
 {

@@ -18,8 +18,7 @@
 /* QPs in one object: about 130 bytes each, so that it stays well below RD_FACTS_MAX. */
 #define QPS_MAX 4096
 
-/* The device whose facts are collected, the list for them, and their interface number in the file.
- */
+/* The device whose facts are collected, their list, and their interface number in the file. */
 struct subject {
 	struct rd_facts *to;
 	const struct rd_device *device;
@@ -156,8 +155,7 @@ static void keep_qps(const struct subject *s, const char *when, json_t *list)
 	keep(s, fact);
 }
 
-/* Adds the QPs of this port, and those not yet bound to a port; none if the kernel does not list
- * them. */
+/* Adds the QPs of this port, and those not yet bound to a port; none if the kernel lists none. */
 static void add_qps(const struct subject *s, const char *when)
 {
 	struct rd_resources r;

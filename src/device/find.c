@@ -5,7 +5,6 @@
 #include "sysfs.h"
 #include <limits.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <strings.h>
 
 /* A list for a message; if it does not fit, it ends in "...". */

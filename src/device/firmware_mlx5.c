@@ -10,8 +10,6 @@
 #include <infiniband/mlx5dv.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/verbs.h>
-#include <stdio.h>
-#include <string.h>
 
 #define IN_MAX	32
 #define OUT_MAX 0x210

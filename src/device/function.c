@@ -10,7 +10,6 @@
 #include <ctype.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/names.h>
-#include <stdio.h>
 #include <string.h>
 
 #define VFS_MAX 512 /* links virtfnN looked through */
@@ -208,8 +207,7 @@ struct rd_other_functions rd_other_functions(
 
 		others.sfs += f->kind == RD_FUNCTION_SF && !strcmp(f->parent, device->pci);
 	}
-	/* An SF may have no RDMA device here, a VF may be another machine's: representors show
-	 * them. */
+	/* An SF may have no RDMA device here, a VF be another machine's: representors show them. */
 	others.vfs = RD_MAX(others.vfs, vf_reps);
 	others.sfs = RD_MAX(others.sfs, sf_reps);
 	return others;

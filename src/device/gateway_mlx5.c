@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <rdmadump/log.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 
 enum { CONTROL = 0x04, COUNTER = 0x08, SEMAPHORE = 0x0c, ADDRESS = 0x10, DATA = 0x14 };
 

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /*

@@ -4,7 +4,6 @@
 #include <rdmadump/array.h>
 #include <rdmadump/info.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 #include <string.h>
 
 struct judging {

@@ -21,10 +21,7 @@ void rd_roce_settings(struct rd_attrs *f, const struct rd_device *device,
 
 /* --- query.c: limits and features of an opened device --- */
 
-/*
- * Opens the device and fills in all fields of info that verbs provide; if it cannot be opened,
- * closed_why.
- */
+/* Opens the device and fills in what verbs know of it; if it cannot be opened, closed_why. */
 void rd_query_verbs(struct rd_info *info);
 
 /* firmware_mlx5.c: opens the device with DEVX. NULL, and *devx false, if it is not an mlx5 device

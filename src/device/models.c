@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Product names of adapters by their PCI ids (the public PCI ID database; the drivers' id tables).
- */
+/* Product names of adapters by PCI ids (the public PCI ID database; the drivers' id tables). */
 #include <rdmadump/array.h>
 #include <rdmadump/device.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <netlink/socket.h>
 #include <rdmadump/fd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>

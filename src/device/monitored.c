@@ -3,10 +3,8 @@
 #include "monitored.h"
 #include "discovery.h"
 #include <errno.h>
-#include <net/if.h>
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* --- devices ----------------------------------------------------------------------------- */

@@ -8,7 +8,6 @@
 #include "sysfs.h"
 #include <rdmadump/owner.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -74,8 +73,7 @@ static int process_of(const char *root, uint32_t pid, uint32_t *process)
 	return 0;
 }
 
-/* --- cgroup, container, pod --------------------------------------------------------------------
- */
+/* --- cgroup, container, pod ------------------------------------------------------------- */
 
 /* conmon watches a container and is not within it. */
 static bool is_monitor(const char *path, const char *id)

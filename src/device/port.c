@@ -152,8 +152,7 @@ static int load_gids(struct rd_port *port, const char *base)
 	return ret;
 }
 
-/* Netdevs that sit on a port's netdev, and (by their port's name) those that represent a VF or SF.
- */
+/* Netdevs that sit on a port's netdev, and (by their port's name) representors of a VF or SF. */
 static bool is_other_netdev(const char *root, const char *name)
 {
 	static const char *const kinds[] = {
@@ -236,10 +235,7 @@ static void load_netdevs(
 	struct rd_names names;
 	char text[32];
 
-	/*
-	 * First the netdevs that GIDs name: for a bond that is the bond itself, the name users
-	 * know.
-	 */
+	/* First the netdevs that GIDs name: of a bond, the bond itself, whose name users know. */
 	for (unsigned int i = 0; i < port->n_gids; i++)
 		add_netdev(port, root, port->gids[i].ndev);
 	if (*device->pci && !rd_sysfs_list(&names, "%s/device/net", base)) {

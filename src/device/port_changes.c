@@ -6,7 +6,6 @@
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/notation.h>
-#include <stdio.h>
 
 /* --- the queue of events: its memory is used again whenever it is empty ------------------- */
 
@@ -185,8 +184,7 @@ static void remove_netdev(const struct event_to *to, struct rd_port *port, unsig
 	port->netdevs[--port->n_netdevs] = (struct rd_netdev){0};
 }
 
-/* A VLAN's addresses become GIDs of the port below. A removed netdev may have been above any port.
- */
+/* A VLAN's addresses become GIDs of the port below. A removed one may have been above any port. */
 static bool is_above(unsigned int ifindex, const struct rd_port *port)
 {
 	char name[IF_NAMESIZE];

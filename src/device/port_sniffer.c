@@ -53,8 +53,7 @@ struct helper {
 
 /* --- in the process ----------------------------------------------------------------------- */
 
-/* Makes this process independent of what ends the capture: it ends only when the socket is closed.
- */
+/* Makes this process independent of what ends the capture: it ends when the socket is closed. */
 static void settle(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -104,8 +103,7 @@ static int surely(struct helper *h, int (*act)(struct mlx5_sniffer *, struct rd_
 	return -1;
 }
 
-/* A request could name any process' queue pair: `sender` must still be the user who started this
- * process. */
+/* A request could name any process' queue pair: `sender` must be the user who started this one. */
 static int perform(
 	struct helper *h, const struct request *r, const struct ucred *sender, struct rd_error *err)
 {
@@ -295,8 +293,7 @@ static int start(struct rd_port_sniffer *s, struct helper *h, struct rd_error *e
 		"cannot start the process that uses the command gateway");
 }
 
-/* Refuses to run while ibdump does: its sniffer would be detached, and both would compete for the
- * semaphores. */
+/* Refuses to run beside ibdump: its sniffer would be detached, both would want the semaphores. */
 static int check_other(const struct rd_device *device, struct rd_error *err)
 {
 	int process = sniffer_other_process(device->pci);

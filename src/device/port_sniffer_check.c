@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whether the port sniffer of a device can be used, judged by sysfs and by the privileges of this
- * process. */
+/* Whether the port sniffer of a device can be used, by sysfs and the privileges of this process. */
 #include "port_sniffer_mlx5.h"
 #include "sysfs.h"
 #include <linux/capability.h>

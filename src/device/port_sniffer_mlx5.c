@@ -61,8 +61,7 @@ bool sniffer_chip_undocumented(uint32_t part_id)
 
 /* --- the command -------------------------------------------------------------------------- */
 
-/* The firmware may protect itself again at any time: the register is written before each command.
- */
+/* Firmware may protect itself again at any time: the register is written before each command. */
 static int set(struct mlx5_sniffer *s, bool attach, unsigned int rule, enum icmd_status *status,
 	struct rd_error *err)
 {

@@ -6,7 +6,6 @@
 
 #include "config.h"
 #include <errno.h>
-#include <rdmadump/error.h>
 
 #ifdef HAVE_LIBBPF
 #include "qp_program.h"
@@ -15,7 +14,6 @@
 #include <bpf/libbpf.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
-#include <rdmadump/clock.h>
 #include <rdmadump/fd.h>
 #include <rdmadump/privilege.h>
 #include <stdlib.h>

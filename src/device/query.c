@@ -6,7 +6,6 @@
 #include <rdmadump/bytes.h>
 #include <rdmadump/names.h>
 #include <rdmadump/verbs.h>
-#include <string.h>
 
 /* The limits that programs run into, in struct ibv_device_attr_ex; ibv_devinfo(1) has all. */
 static const struct limit {

@@ -7,7 +7,6 @@
 #include "sysfs.h"
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
-#include <stdio.h>
 #include <string.h>
 
 #define CMD_QUERY_HCA_CAP 0x100
@@ -43,8 +42,7 @@ static void query_provider(struct ibv_context *context, struct rd_attrs *f)
 		rd_attrs_number(f, "num_lag_ports", "ports in a LAG", dv.num_lag_ports);
 }
 
-/* Runs a command that has no input but its op_mod. 0, or an errno; `out` has HEADER bytes in front.
- */
+/* Runs a command without input but op_mod. 0, or an errno; `out` has HEADER bytes in front. */
 static int command(struct ibv_context *context, unsigned int opcode, unsigned int op_mod,
 	uint8_t *out, size_t size)
 {

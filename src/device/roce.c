@@ -6,7 +6,6 @@
 #include "info_parts.h"
 #include "sysfs.h"
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FILES_MAX 64 /* files of one folder */

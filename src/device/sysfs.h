@@ -12,7 +12,6 @@
 #include <rdmadump/array.h>
 #include <rdmadump/printable.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 

@@ -10,7 +10,6 @@
 #include <limits.h>
 #include <rdmadump/tree.h>
 #include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,8 +65,7 @@ static const struct place {
 	{PER_MODULE, "sys/module/%s/taint"},
 };
 
-/* Files of a device's function, and of its parents (a subfunction's `device` is an auxiliary
- * device). */
+/* Files of a device's function and of its parents (a subfunction's `device` is auxiliary). */
 static const char *const function_files[] = {"uevent", "driver", "vendor", "device",
 	"subsystem_vendor", "subsystem_device", "current_link_speed", "current_link_width",
 	"max_link_speed", "max_link_width", "numa_node", "local_cpulist", "sriov_numvfs",

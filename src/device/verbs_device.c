@@ -35,8 +35,7 @@ static const char *advice(int errnum)
 {
 	if (errnum == EACCES || errnum == EPERM)
 		return "needs read and write access to /dev/infiniband/uverbs*: run as root";
-	/* libibverbs finds devices in sysfs, which containers have, and opens their character
-	 * devices. */
+	/* libibverbs finds devices in sysfs, which containers have, but opens character devices. */
 	if (errnum == ENOENT || errnum == ENXIO || errnum == ENODEV)
 		return "its character device in /dev/infiniband is absent: in a container, start "
 		       "it with --device=/dev/infiniband; else load ib_uverbs (modprobe ib_uverbs)";

@@ -5,8 +5,7 @@
 #include <rdmadump/array.h>
 #include <rdmadump/counters.h>
 
-/* Codes that programs, kernels and adapters print, and what is known about each: the rows of *.def.
- */
+/* Codes that programs, kernels and adapters print, and what is known about each: rows of *.def. */
 
 /* What a code is a number or a name of, in the order in which answers are printed. */
 enum space {
@@ -124,17 +123,14 @@ struct catalogue {
 int catalogue_make(struct catalogue *c, struct rd_error *err);
 void catalogue_free(struct catalogue *c);
 
-/*
- * The code of this number: the one of this `with`, else the one of any. NULL: unknown.
- */
+/* The code of this number: that of this `with`, else that of any. NULL: unknown. */
 const struct code *code_of(
 	const struct catalogue *c, enum space space, unsigned int number, unsigned int with);
 /* What is known of a counter. */
 struct code code_of_counter(const struct rd_counter_kind *k, const char *name);
 /* Whether rdmadump alone prints it: its own events, triggers, findings of devices. */
 bool is_own(const struct code *code);
-/* A word of a line: letters and digits. Returns where it begins, and its length; NULL: none is
- * left. */
+/* A word of a line: letters and digits. Returns where it begins, its length; NULL: none is left. */
 const char *word_next(const char *text, const char *end, size_t *length);
 /*
  * The longest phrase that begins with this word and that the marks allow; with `former` not NULL

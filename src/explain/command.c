@@ -82,8 +82,7 @@ static void add_answer(struct log *log, const struct code *code)
 	log->group[log->n_groups++] = (struct group){.first = r, .count = 1};
 }
 
-/* All codes of this name, a counter also with its group; whether another program may have printed
- * one of them. */
+/* All codes of this name, a counter also with its group; whether other programs may print one. */
 static bool read_name(const struct catalogue *c, const char *text, struct log *log)
 {
 	const char *slash = strrchr(text, '/');
@@ -106,8 +105,7 @@ static bool read_name(const struct catalogue *c, const char *text, struct log *l
 	return true;
 }
 
-/* A number alone: what it means of each kind. "12/0x81" and "12 0x81": a status with its vendor
- * error. */
+/* A number alone: what it means of each kind. "12/0x81", "12 0x81": a status and vendor error. */
 static void read_numbers(const struct catalogue *c, const char *text, struct log *log)
 {
 	struct group *g = log->group;

@@ -8,8 +8,7 @@
 
 /* The answer to what was read, for people; `columns`: of the terminal. */
 void explain_print(FILE *out, const struct log *log, unsigned int columns);
-/* A label and its text, wrapped; parts of the text are separated by '\n'. Nothing for NULL and "".
- */
+/* A label and its text, wrapped; parts are separated by '\n'. Nothing for NULL and "". */
 void explain_put(FILE *out, const char *label, const char *text, unsigned int columns);
 /* What join_find() found. */
 void explain_print_joined(FILE *out, const json_t *found, unsigned int columns);
@@ -19,8 +18,7 @@ void explain_list(FILE *out, const struct catalogue *c);
 json_t *explain_json(const struct log *log);
 json_t *explain_list_json(const struct catalogue *c);
 
-/* --- the queue pair of a line in captures (join.c) ---------------------------------------------
- */
+/* --- the queue pair of a line in captures (join.c) -------------------------------------- */
 
 #define JOIN_FILES 64 /* at most */
 #define JOINED_MAX 4  /* queue pairs that fit equally well */

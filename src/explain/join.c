@@ -237,8 +237,7 @@ static json_t *common_of(
 	return by;
 }
 
-/* A finding of the report as far as it is shown: never certain where time gives a reason for doubt.
- */
+/* A finding of the report as it is shown: never certain where time gives a reason for doubt. */
 static json_t *part_of(const json_t *finding, const char *doubt)
 {
 	static const char *const keys[] = {"title", "detail", "certainty", "meaning", "next"};
@@ -398,8 +397,7 @@ static void search(struct search *s, const json_t *report, size_t capture)
 	}
 }
 
-/* What the capture of the other end has of those that were found, whether or not it fits as well.
- */
+/* What the capture of the other end has of those found, whether or not it fits as well. */
 static void add_other_end(struct search *s, const json_t *report, size_t capture)
 {
 	json_t *conversation, *one, *more;

@@ -60,8 +60,7 @@ static void put_end(FILE *s, const json_t *end)
 			rd_json_u64_value(json_object_get(owner, "pid")));
 }
 
-/* "10.0.0.1 QP 0x11 of train, process 4711 -> 10.0.0.2 QP 0x12; found by QP, address of the peer"
- */
+/* "10.0.0.1 QP 0x11 of train, process 4711 -> 10.0.0.2 QP 0x12; found by QP, the peer" */
 static void put_pair(FILE *out, const json_t *one, unsigned int columns)
 {
 	char text[TEXT];

@@ -43,8 +43,7 @@ unsigned int reading_status(const struct reading *r);
 /* Finds the codes of the numbers, when all are added. */
 void reading_finish(const struct catalogue *c, struct reading *r);
 
-/* --- the beginning of a line (prefix.c) --------------------------------------------------------
- */
+/* --- the beginning of a line (prefix.c) ------------------------------------------------- */
 
 /* Sets time and host; what the line does not begin with stays "". */
 void prefix_read(const char *line, size_t length, struct reading *r);
@@ -54,8 +53,7 @@ void prefix_read(const char *line, size_t length, struct reading *r);
  */
 uint64_t prefix_time(const char *time, uint64_t near_ns, bool *zoned);
 
-/* --- dumps of error CQEs of mlx5, which libmlx5 prints on stderr, the kernel in its log (cqe.c) -
- */
+/* --- dumps of error CQEs of mlx5: libmlx5 prints them on stderr, the kernel in its log (cqe.c) */
 
 /*
  * The last of a dump's four lines has all that matters, so that dumps of several ranks may be

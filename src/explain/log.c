@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Reads logs: lines are grouped by their codes; machines that report, and those that only others
- * name. */
+/* Reads logs: lines by their codes; machines that report, and those that only others name. */
 #include "log.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -68,8 +67,7 @@ int log_line(struct log *log, const struct catalogue *c, const char *line, size_
 	return add(log, &r, line, length, err);
 }
 
-/* A line of the input up to its end, the first LINE_MAX_BYTES of it; false at the end of the input.
- */
+/* A line of the input, or the first LINE_MAX_BYTES of it; false at the end of the input. */
 static bool next_line(struct log *log, FILE *in, char *line, size_t *length)
 {
 	int c = getc_unlocked(in);

@@ -69,8 +69,7 @@ struct log {
 	void (*progress)(const struct log *log, uint64_t size);
 };
 
-/* -1 if out of memory, or if the input cannot be read: what was read stays. log_free() in any case.
- */
+/* -1: out of memory, or it cannot be read: what was read stays. log_free() in any case. */
 int log_open(struct log *log, struct rd_error *err);
 int log_read(struct log *log, const struct catalogue *c, FILE *in, struct rd_error *err);
 /* One line, without its end; words that a user typed are about everything. */

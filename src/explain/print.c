@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Answers as text: a line's codes with meaning, side, causes and next steps; who reported, who is
- * silent. */
+/* Answers as text: a line's codes with meaning, side, causes, next steps; who reported, who not. */
 #include "explain.h"
 #include <inttypes.h>
 #include <rdmadump/printable.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * A capture file as a source, read by rd_reader, so that captured frames are processed like live
- * ones.
- */
+/* A capture file as a source, read by rd_reader: its frames are processed like live ones. */
 #include "stream.h"
 #include <errno.h>
 #include <rdmadump/array.h>

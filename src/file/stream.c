@@ -10,7 +10,6 @@
 #include <rdmadump/fd.h>
 #include <rdmadump/format.h>
 #include <rdmadump/identity.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -201,10 +200,7 @@ static const struct decoder zstd_decoder = {"zstd", zstd_init, zstd_decode, zstd
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-/*
- * By the first four bytes; a zstd file may begin with a skippable frame, which has 16 magic
- * numbers.
- */
+/* By the first four bytes; a zstd file may begin with a skippable frame: 16 magic numbers. */
 static const struct magic {
 	uint8_t bytes[MAGIC_LEN], mask[MAGIC_LEN];
 	const char *name;

@@ -122,8 +122,7 @@ static bool has_comment(const struct rd_annotation *a)
 
 /* --- pcapng ----------------------------------------------------------------------------------- */
 
-/* An SPB has no options: it is converted to an EPB of the first interface with time 0, as readers
- * show it. */
+/* An SPB has no options: it becomes an EPB of the first interface with time 0, as in readers. */
 static void spb_read(const struct job *j, const struct rd_reader *r, const uint8_t *p, size_t len,
 	struct block *b)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The table of formats that can be written, and the choice of a format for a file and its
- * interfaces.
- */
+/* The formats that can be written, and the choice of one for a file and its interfaces. */
 #include "internal.h"
 #include <rdmadump/units.h>
 #include <stdio.h>

@@ -105,10 +105,7 @@ static inline void erf_put(uint8_t *p, uint64_t timestamp, const struct rd_frame
 #define ERF_WLEN   14
 #define ERF_FILLER 8 /* bytes in place of data if there is none */
 
-/*
- * Lengths in an ERF header have 16 bits. InfiniBand packets are shorter; frames of a file may be
- * longer.
- */
+/* Lengths in ERF headers have 16 bits. InfiniBand packets are shorter; others may be longer. */
 #define ERF_MAX_LEN 65535u
 static inline uint32_t erf_clamp(uint32_t n, uint32_t most)
 {
@@ -164,10 +161,7 @@ static inline void envelope_put(struct envelope v, uint8_t *p, struct second *se
 		memset(p + ERF_HEADER, 0, v.prefix - ERF_HEADER);
 }
 
-/*
- * The snap length for a file's header: increased by the envelope, or libpcap would truncate the
- * frame.
- */
+/* The snap length for a file's header: plus the envelope, or libpcap would truncate the frame. */
 static inline uint32_t encoder_snaplen(const struct rd_encoder *e, uint32_t snaplen)
 {
 	if (!snaplen || snaplen >= SNAPLEN_WHOLE)

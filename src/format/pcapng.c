@@ -17,14 +17,11 @@
 #define EPB_FLAGS_HEAD ((uint32_t)OPT_EPB_FLAGS << 16 | 4)
 #endif
 
-/*
- * An EPB stores caplen and len in the order of struct rd_frame, and direction by the same values.
- */
+/* An EPB has caplen and len in the order of struct rd_frame, and direction by the same values. */
 static_assert(offsetof(struct rd_frame, len) == offsetof(struct rd_frame, caplen) + 4, "");
 static_assert(RD_DIR_IN == 1 && RD_DIR_OUT == 2, "");
 
-/* Counts bytes even beyond the buffer's end (or without a buffer), to measure the size that is
- * needed. */
+/* Counts bytes even beyond the buffer's end (or without one), to measure the size needed. */
 struct out {
 	uint8_t *base;
 	size_t used, capacity;
@@ -282,9 +279,7 @@ static inline void put_time(uint8_t *p, uint64_t ns)
 	memcpy(p, &ns, sizeof(ns));
 }
 
-/*
- * Most frames are small: two overlapping copies of constant length instead of a call of memcpy().
- */
+/* Most frames are small: two overlapping copies of constant length, no call of memcpy(). */
 static inline void put_frame(uint8_t *p, const uint8_t *data, size_t len)
 {
 	enum { HALF = 32 };

@@ -32,10 +32,7 @@ static const struct erf_type *type_find(uint8_t number)
 	return RD_FIND(e, erf_types, RD_COUNT(erf_types), e->number == (number & ~ERF_MORE));
 }
 
-/*
- * Bytes before the frame: the header, extension headers, Ethernet's padding. 0: they are
- * incomplete.
- */
+/* Bytes before the frame: the header, extension headers, Ethernet's padding. 0: incomplete. */
 static size_t headers_len(const uint8_t *p, size_t left)
 {
 	const struct erf_type *type;

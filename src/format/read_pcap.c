@@ -57,9 +57,7 @@ static enum step begin(struct rd_reader *r)
 	dlt = (uint16_t)(network & PCAP_LINKTYPE_MASK);
 	r->pcap.record_header = magic->record_header;
 	r->pcap.fraction_ns = magic->fraction_ns;
-	/*
-	 * Some writers exceed the limit that they state, so that it only serves to detect damage.
-	 */
+	/* Some writers exceed the limit that they state: it only serves to detect damage. */
 	r->pcap.max_caplen = snaplen > SNAPLEN_WHOLE ? snaplen : SNAPLEN_WHOLE;
 	r->pcap.max_caplen = RD_MIN(r->pcap.max_caplen, CAPLEN_MAX);
 	iface.link = reader_link(dlt);

@@ -34,10 +34,7 @@ struct option {
 	const uint8_t *data;
 };
 
-/*
- * The next option; false at the end of the list, and if a length leads outside: the frame is still
- * valid.
- */
+/* The next option; false at the end, or if a length leads outside: the frame is still valid. */
 static bool option_next(const struct rd_reader *r, struct rd_view *v, struct option *o)
 {
 	const uint8_t *head = rd_view_take(v, 4);
@@ -123,9 +120,7 @@ static uint64_t to_ns(const struct file_iface *f, uint64_t ticks)
 		return (f->div == 1 ? ticks * f->mul : ticks * f->mul / f->div) + f->offset_ns;
 	seconds = n < 64 ? ticks >> n : 0;
 	rest = n < 64 ? ticks & ((UINT64_C(1) << n) - 1) : ticks;
-	/*
-	 * 10^9 is 5^9 * 2^9. The product must fit; bits below 2^-43 s are less than a nanosecond.
-	 */
+	/* 10^9 is 5^9 * 2^9. The product must fit; bits below 2^-43 s are less than a ns. */
 	for (; n > 43; n--)
 		rest >>= 1;
 	rest = n >= 9 ? rest * 1953125 >> (n - 9) : rest * 1953125 << (9 - n);
@@ -451,10 +446,7 @@ static enum step next(struct rd_reader *r, struct rd_frame *frame)
 	if (reader_left(r) < BLOCK_MIN)
 		return reader_more(r, BLOCK_MIN);
 	type = reader_u32(r, p);
-	/*
-	 * The type of a section header reads the same in both byte orders; it sets the order for
-	 * what follows.
-	 */
+	/* The type of a section header reads the same in both orders; it sets that of the rest. */
 	if (type == BLOCK_SHB && !is_magic(p + 8, &r->swapped))
 		return reader_damaged(r, "a section header without byte-order magic");
 	total = reader_u32(r, p + 4);

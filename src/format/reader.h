@@ -212,10 +212,7 @@ void reader_free_ifaces(struct rd_reader *r);
 
 /* reader_notes.c */
 
-/*
- * Adds a drop count and a comment to the current frame's note. comment has len bytes and may be
- * NULL.
- */
+/* Adds a drop count and a comment to the frame's note. comment has len bytes and may be NULL. */
 enum step reader_add_note(struct rd_reader *r, uint64_t dropped, const char *comment, size_t len);
 /* Starts a new batch, without frames and notes. */
 void reader_reset_notes(struct rd_reader *r);

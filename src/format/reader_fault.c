@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 
 static uint64_t position(const struct rd_reader *r)
 {

@@ -83,13 +83,9 @@ void report_progress(struct capture_run *r, bool on_request, char *line, size_t 
 void report_end(const struct capture_run *r);
 
 /* loss.c: lost frames in the report. */
-/*
- * Prints which buffer to enlarge, one line for each ring that was full; nothing if the loss is
- * small.
- */
+/* Prints which buffer to enlarge, for each ring that was full; nothing if the loss is small. */
 void loss_advise(const struct capture_run *r);
-/* The loss of all sources, and of one source. frames and percent are null, with a reason, if they
- * are unknown. */
+/* The loss of all sources, and of one. If unknown, frames and percent are null, with a reason. */
 json_t *loss_json(const struct capture_run *r);
 json_t *loss_json_source(const struct capture_run *r, const struct rd_session_source *source);
 /* Prints what the loss counters include, and which other counters changed. */

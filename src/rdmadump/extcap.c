@@ -318,8 +318,7 @@ static int take_field(struct request *r, const struct cli_option *row, const cha
 	struct rd_error err;
 	char as[40];
 
-	/* Type "boolean" of the protocol has the value "false" if it is not set; "boolflag" has
-	 * none. */
+	/* Type "boolean" of the protocol has the value "false" if not set; "boolflag" has none. */
 	if (!row->arg && value && strcmp(value, "false") == 0)
 		return 0;
 	/* A text that was deleted in the dialog */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * ibdump mode: ibdump's options, defaults and exit statuses, mapped to those of a capture.
- */
+/* ibdump mode: ibdump's options, defaults and exit statuses, mapped to a capture's. */
 #include "commands.h"
 #include "options.h"
 #include <getopt.h>

@@ -59,8 +59,7 @@ option_setter set_device, set_interface, set_autostop, set_snaplen, set_sniffer,
 /* Checks for contradictions once all options are read. Returns 0, or -1 with the error. */
 int options_check(const struct capture_options *o, struct rd_error *err);
 
-/* dumpcap's KEY:VALUE pairs, separated by commas (option_keys.c). Returns 0, or -1 with the error.
- */
+/* dumpcap's KEY:VALUE pairs, separated by commas (option_keys.c). -1 with the error. */
 int option_ring_buffer(struct capture_options *o, const char *arg, struct rd_error *err);
 
 /* Adds a word to the filter. */

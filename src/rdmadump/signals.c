@@ -58,8 +58,7 @@ void ending_close(struct ending *e)
 		rd_fd_close(&e->watches[i].fd);
 }
 
-/* Signals are blocked, and opening a FIFO waits for its reader: an ending signal takes effect here.
- */
+/* Signals are blocked, and opening a FIFO waits for its reader: a signal takes effect here. */
 void ending_while_fifo_waits(void *run)
 {
 	static const struct timespec between = {.tv_nsec = 50000000};

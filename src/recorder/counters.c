@@ -3,7 +3,6 @@
 #include "recorder.h"
 #include <inttypes.h>
 #include <rdmadump/sum.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define PERIOD_NS  100000000U

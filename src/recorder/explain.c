@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Prints what each trigger means and whether it can fire on this port. */
 #include "recorder.h"
-#include <stdio.h>
 
 /* The reason why this frame trigger cannot fire here; NULL: it can. */
 static const char *why_not_wire(const struct rd_recorder *r, const struct trigger *t)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Handles triggers that fire: passes them to the session, and stores descriptions for its files. */
 #include "recorder.h"
-#include <stdio.h>
 
 static bool counts(enum rd_triggered result)
 {

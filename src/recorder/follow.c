@@ -7,12 +7,10 @@
 #include <errno.h>
 #include <rdmadump/spawn.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NICE	10
@@ -68,9 +66,7 @@ static int run(struct rd_recorder *r, char *const argv[], const struct rd_spawn 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/*
- * The process gets open files: by name it would follow a symbolic link that another user put there.
- */
+/* The process gets open files: by name it would follow a symbolic link of another user. */
 static int analyse_into(struct rd_recorder *r, const char *path, int json, int html)
 {
 	const struct rd_spawn how = {.out = json, .file = html};
@@ -151,8 +147,7 @@ static void *follow_run(void *arg)
 	struct rd_recorder *r = arg;
 	struct job job = {0};
 
-	/* Lowers the priority of this thread and of the processes that it starts: frames have
-	 * priority. */
+	/* Lowers the priority of this thread and of processes that it starts: frames go first. */
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 	if (r->config.program)
 		sidecar_clean(r);

@@ -6,7 +6,6 @@
  */
 #include "recorder.h"
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <syslog.h>

@@ -6,7 +6,6 @@
 #include <libgen.h>
 #include <rdmadump/fd.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>

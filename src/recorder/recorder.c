@@ -6,10 +6,8 @@
 #include <rdmadump/fd.h>
 #include <rdmadump/json.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 #define TICK_NS 250000000
 #define STEP_NS 1000000000 /* no smaller step of the system clock is reported */
@@ -81,8 +79,7 @@ static const char *on_comment(void *ctx, unsigned int i)
 
 /* --- files, from the writer's thread ----------------------------------------------------- */
 
-/* Called with the lock held. NULL: too many files have begun since then, and its entry was
- * overwritten. */
+/* Called with the lock held. NULL: too many files have begun since, its entry was overwritten. */
 static const struct file_triggers *triggers_of(
 	const struct rd_recorder *r, const struct rd_dump *dump)
 {

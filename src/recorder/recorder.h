@@ -13,7 +13,6 @@
 #include <rdmadump/event.h>
 #include <rdmadump/identity.h>
 #include <rdmadump/recorder.h>
-#include <sys/types.h>
 
 /* The connection to the recorder of another host. */
 
@@ -217,18 +216,12 @@ void watch_init(struct rd_recorder *r);
 int watch_open(struct rd_recorder *r, struct rd_error *err);
 int watch_start(struct rd_recorder *r);
 void watch_stop(struct rd_recorder *r);
-/*
- * The device can no longer be recorded: fires `fatal` if no event reported this. Call it after
- * watch_stop().
- */
+/* The device is lost to recording: fires `fatal` if no event said so. After watch_stop(). */
 void watch_fault(struct rd_recorder *r, const char *what);
 void watch_close(struct rd_recorder *r);
 
 /* sidecar.c: the analysis in files next to a capture; used by the thread that analyses. */
-/*
- * Creates the report, named like `file` with this suffix. False: the error was logged, and nothing
- * is open.
- */
+/* Creates the report, named like `file` with this suffix. False: not open, and the log says why. */
 bool sidecar_create(struct sidecar *b, const char *file, const char *ending);
 /*
  * Renames a complete (`whole`) report to its final name, else removes it. Returns whether it was
@@ -257,8 +250,7 @@ enum journal_event {
 	JOURNAL_FILE,	 /* it is complete */
 	JOURNAL_FAILED,	 /* it is not */
 };
-/* Logs `text`: with a MESSAGE_ID and fields if stderr is systemd's journal. `trigger` and `dump`
- * may be NULL. */
+/* Logs `text`; in systemd's journal with a MESSAGE_ID and fields. `trigger`, `dump` may be NULL. */
 void journal_log(const struct rd_recorder *r, enum journal_event event, const char *text,
 	const char *trigger, const struct rd_dump *dump);
 

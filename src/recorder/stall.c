@@ -266,10 +266,7 @@ static bool fits(const struct stall_flow *f, uint32_t psn)
 	return f->open && after(psn, f->first) <= after(f->last, f->first);
 }
 
-/*
- * The flow of the requests that this response may belong to; NULL: none, or more than one is
- * possible.
- */
+/* The flow of requests that this response may belong to; NULL: none, or more than one. */
 static struct stall_flow *candidate(
 	struct stall *s, uint64_t key, const struct ends *e, const struct rd_packet *p)
 {
@@ -348,8 +345,7 @@ static void take_answer(struct stall *s, struct stall_flow *f, const struct rd_p
 	if (has && aeth.kind == RD_AETH_RNR)
 		return;
 	if (has && aeth.kind == RD_AETH_NAK) {
-		/* A sequence error is followed by requests; after any other the QP sends nothing.
-		 */
+		/* Requests follow a sequence error; after any other the QP sends nothing. */
 		if (aeth.value)
 			stop_waiting(s, f);
 		else if (p->psn != f->first)

@@ -6,7 +6,6 @@
 #include "recorder.h"
 #include <inttypes.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 
 #define PERIOD_NS 10000000000U
 

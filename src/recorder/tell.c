@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <rdmadump/spawn.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -100,9 +100,7 @@ struct stall {
 	struct stall_flow *at; /* the next flow to check; NULL: none */
 };
 
-/*
- * Selects the stall triggers among all triggers. -1 if out of memory. stall_fini() in both cases.
- */
+/* Selects the stall triggers among all triggers. -1: out of memory. stall_fini() in both cases. */
 int stall_init(struct stall *s, struct trigger *triggers, unsigned int n);
 void stall_fini(struct stall *s);
 /* A packet of any kind. Hot path. */
@@ -129,9 +127,7 @@ struct trigger *stall_next(struct stall *s, uint64_t *ns, char *out, size_t size
 #define WIRE_WAYS    8	   /* associativity of the table, as in a cache; a power of two */
 #define WIRE_BUCKETS 10	   /* parts of a second, for rates */
 
-/*
- * The requests from one connected QP to another, as sent or received by a port.
- */
+/* Requests from one connected QP to another, as sent or received by a port. */
 struct wire_flow {
 	uint64_t key;	 /* a hash; 0: unused */
 	uint64_t used;	 /* number of its last request */

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <rdmadump/fd.h>
-#include <stdio.h>
 #include <sys/eventfd.h>
 
 #define STATE_NS 10000000000U /* between two writings of the textfile */

@@ -77,8 +77,7 @@ static void put_same(struct form *f, const char *text, size_t n, const uint8_t *
 	f->n = f->to_n = n;
 }
 
-/* --- groups of digits: MAC addresses, GUIDs, GIDs, UUIDs ----------------------------------------
- */
+/* --- groups of digits: MAC addresses, GUIDs, GIDs, UUIDs -------------------------------- */
 
 /*
  * Groups of `each` digits with one separator, to the end of `left` bytes, or to another separator.
@@ -206,8 +205,7 @@ static bool uuid(struct rd_redact *r, const char *text, size_t left, char separa
 	return !zero;
 }
 
-/* --- digits without separators ------------------------------------------------------------------
- */
+/* --- digits without separators ---------------------------------------------------------- */
 
 /* What precedes digits, as a part of the word. */
 enum prefix { PREFIX_NONE, PREFIX_HEX, PREFIX_NETDEV };
@@ -325,8 +323,7 @@ static enum prefix prefix_at(const struct place *p, size_t at)
 	return PREFIX_NONE;
 }
 
-/* --- runs ---------------------------------------------------------------------------------------
- */
+/* --- runs ------------------------------------------------------------------------------- */
 
 /* The last digits before `end` may begin a UUID, after a word like "pod". */
 static bool late_uuid(const struct place *p, size_t at, size_t end, struct form *f)
@@ -471,10 +468,7 @@ static bool seen(const struct place *p, const char *text, size_t n, struct form 
 	       bare(p, f->at, n, PREFIX_NONE, f);
 }
 
-/*
- * All of a run beside a letter: only what can be nothing else, or is an address that was seen
- * elsewhere.
- */
+/* All of a run beside a letter: only what can be nothing else, or is an address seen elsewhere. */
 static bool whole(const struct place *p, size_t at, size_t end, struct form *f)
 {
 	const char *text = p->text + at, *dash = memchr(text, '-', end - at);

@@ -265,9 +265,7 @@ static void content(
 		other_payload(r, l, p, end);
 }
 
-/*
- * The bytes after the length that the packet's headers give: padding with any content, or an FCS.
- */
+/* The bytes after the length in the packet's headers: padding with any content, or an FCS. */
 static void trailer(const struct layer *l, const struct rd_packet *p)
 {
 	uint32_t all = l->caplen + l->extra, from = p->end < all ? p->end : all, fcs = 0;

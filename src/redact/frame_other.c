@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Addresses in ARP (RFC 826; for InfiniBand RFC 4391), ICMP (RFC 792) and ICMPv6 (RFC 4443, 4861).
- */
+/* Addresses in ARP (RFC 826; InfiniBand: RFC 4391), ICMP (RFC 792), ICMPv6 (RFC 4443, 4861). */
 #include "redact.h"
 #include <netinet/in.h>
 

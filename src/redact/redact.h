@@ -97,14 +97,10 @@ bool guid_was_seen(const struct rd_redact *r, const uint8_t guid[8]);
 
 extern const char *const kind_names[RD_REDACT_KINDS];
 
-/*
- * The longest name at `text`, which has `left` bytes; `before` is the preceding byte. NULL: none.
- */
+/* The longest name at `text`, which has `left` bytes; `before`: the preceding byte. NULL: none. */
 struct name *name_at(
 	const struct rd_redact *r, const char *text, size_t left, unsigned char before);
-/*
- * What a name is replaced by, which the caller frees. NULL: it identifies nothing, or no memory.
- */
+/* What replaces a name; the caller frees it. NULL: it identifies nothing, or no memory. */
 char *name_replacement(struct rd_redact *r, enum rd_redact_kind kind, const char *name, size_t n);
 /* A host's name that ends with a known domain: its bytes, 0: none. *run: all that may be of it. */
 size_t host_at(const struct rd_redact *r, const char *text, size_t left, size_t *run);
@@ -153,10 +149,7 @@ struct form {
 	char to[FORM_MAX + 24];
 	size_t to_n;
 };
-/*
- * The first address of the run that begins at `at`, and its replacement; in the first pass,
- * collects it.
- */
+/* The first address of the run at `at`, and its replacement; in the first pass, collects it. */
 void form_find(const struct place *p, size_t at, struct form *f);
 
 /* --- forms_ip.c --- */

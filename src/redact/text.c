@@ -48,8 +48,7 @@ static unsigned int line_of(const char *text, size_t len)
 	       (has_word(text, len, "mac") || has_word(text, len, "addr") ? LINE_MAC : 0);
 }
 
-/* --- escape sequences and keys of JSON -----------------------------------------------------------
- */
+/* --- escape sequences and keys of JSON -------------------------------------------------- */
 
 /* JSON, and pages, which contain data as JSON; the kernel's log begins with "[ 1.5]". */
 static bool is_data(const char *text, size_t n)
@@ -100,8 +99,7 @@ static bool is_key(const char *text, size_t end, size_t n)
 	return end < n && text[end] == ':';
 }
 
-/* --- replacing ----------------------------------------------------------------------------------
- */
+/* --- replacing -------------------------------------------------------------------------- */
 
 struct scan {
 	struct place place;

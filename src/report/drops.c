@@ -3,7 +3,6 @@
 #include "wire/text.h"
 #include <rdmadump/drops.h>
 #include <rdmadump/units.h>
-#include <string.h>
 
 #define BEGINNING "dropped by rdmadump "
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Lists of findings: filling, ordering and freeing them, and their JSON. */
 #include <inttypes.h>
-#include <rdmadump/array.h>
 #include <rdmadump/finding.h>
 #include <rdmadump/json.h>
 #include <rdmadump/memory.h>

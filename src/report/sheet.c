@@ -4,7 +4,6 @@
 #include <rdmadump/json.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/sheet.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

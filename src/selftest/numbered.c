@@ -4,7 +4,6 @@
 #include <rdmadump/bytes.h>
 #include <rdmadump/clock.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define BURST	    16	/* frames between two polls of the sniffer */

@@ -234,8 +234,7 @@ static int64_t between(const struct taking *t, uint64_t from, uint64_t to)
 	return (int64_t)ticks_ns(t->c, (int64_t)((to - from) << unused) >> unused);
 }
 
-/* Numbered frames go from the port's own address to itself, which rd_direction_mark() leaves open.
- */
+/* Numbered frames go from the port's own address to itself: rd_direction_mark() cannot tell. */
 static bool is_sent(const struct taking *t, const uint8_t *data, uint32_t len)
 {
 	struct rd_frame frame = {.data = data, .caplen = len, .len = len};

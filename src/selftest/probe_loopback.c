@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How often the sniffer sees RDMA traffic between two queue pairs of the port, which does not leave
- * the adapter. */
+/* How often the sniffer sees RDMA traffic of two QPs of the port, which stays in the adapter. */
 #include "traffic.h"
 
 #define BOND_PAIRS 8 /* connections, which drivers distribute among the ports of a bond */

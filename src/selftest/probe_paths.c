@@ -12,7 +12,6 @@
 #include <rdmadump/source.h>
 #include <rdmadump/units.h>
 #include <rdmadump/verbs.h>
-#include <string.h>
 
 #define ROUNDS	     3		/* repetitions at most, if the device lost frames */
 #define RUN	     0x70617468 /* every round sends the same bytes, so that they can be compared */
@@ -340,10 +339,7 @@ static bool is_more(uint64_t n, uint64_t common)
 	return common ? n / 2 > common : n > 0;
 }
 
-/*
- * The sets are compared with that of the first path that delivered all. Returns whether there is
- * one.
- */
+/* The sets are compared with that of the first path that delivered all. Whether there is one. */
 static bool judge_frames(struct run *run)
 {
 	const struct common common = common_of(run);

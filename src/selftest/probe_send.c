@@ -8,7 +8,6 @@
 #include <arpa/inet.h>
 #include <linux/if_packet.h>
 #include <rdmadump/bytes.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>

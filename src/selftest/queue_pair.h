@@ -37,10 +37,7 @@ int queue_pair_open(struct queue_pair *q, struct ibv_context *ctx, const struct 
 	enum ibv_qp_type type);
 /* RC: connects `q` to `to`, whose state does not change. 0 or an errno. */
 int queue_pair_connect(struct queue_pair *q, const struct queue_pair *to);
-/*
- * UD: sets the destination to `to`, or, if that is NULL, to a multicast group of this link. 0 or an
- * errno.
- */
+/* UD: sets the destination to `to`; NULL: to a multicast group of this link. 0 or an errno. */
 int queue_pair_address(struct queue_pair *q, const struct queue_pair *to);
 /*
  * Sends `n` bytes, which begin at q->memory + at: as RDMA WRITE into the memory of `to` (RC), as

@@ -70,8 +70,7 @@ struct rd_probe {
 	bool required;	      /* if it fails, no further probe runs */
 	/* Fills in the result. Destroys all that it created, on every path. */
 	void (*run)(struct rd_selftest *st, struct rd_probe_result *result);
-	/* In its place: the same with a sniffer of the usual shape, which it neither opens nor
-	 * closes. */
+	/* In its place: the same with a sniffer of the usual shape, not opened nor closed. */
 	void (*look)(struct rd_selftest *st, struct rd_probe_result *result, struct sniffer *s);
 };
 
@@ -128,8 +127,7 @@ struct saved {
  * directory. 0, or -1 with RD_CLASS_OUTPUT. saved_close() after success.
  */
 int saved_open(struct saved *o, const char *parent, const char *base, struct rd_error *err);
-/* Keeps a file for the archive, whose bytes it frees. False: there is no room, and they are freed.
- */
+/* Keeps a file for the archive, whose bytes it frees, also if there is no room: false. */
 bool saved_keep(struct saved *o, const char *name, void *bytes, size_t n);
 /* Replaces the partial result by this text. */
 int saved_write(const struct saved *o, const char *text, struct rd_error *err);
@@ -170,8 +168,7 @@ struct rd_selftest {
 int rd_selftest_run(const struct rd_selftest_config *config, json_t **document, char path[PATH_MAX],
 	struct rd_error *err);
 
-/* time.c: whether the probe must end: its time limit has expired, or the user interrupted the run.
- */
+/* time.c: whether the probe must end: its time has expired, or the user interrupted the run. */
 bool probe_over(const struct rd_selftest *st);
 /* Sleeps, but not longer than until probe_over(). */
 void probe_sleep_ms(const struct rd_selftest *st, unsigned int ms);

@@ -6,7 +6,6 @@
 #include <rdmadump/verbs.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #define POLL_BATCH 32
 #define QKEY	   0x11111111

@@ -79,9 +79,7 @@ int sniffer_flow_create(struct sniffer *s);
 int sniffer_flow_destroy(struct sniffer *s);
 /* Called with each frame. */
 typedef void sniffer_frame_fn(void *ctx, const uint8_t *data, uint32_t len);
-/*
- * Polls once and posts the buffers again. `frame` may be NULL. Returns the number of completions.
- */
+/* Polls once, posts the buffers again. `frame` may be NULL. Returns the number of completions. */
 unsigned int sniffer_poll(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
 /* Polls until the queue is empty, or a ring's worth of frames was taken. */
 unsigned int sniffer_drain(struct sniffer *s, sniffer_frame_fn *frame, void *ctx);
@@ -97,8 +95,5 @@ struct recovery {
 /* Puts the queue pair in error, as modify_qp(3) does, and makes it receive again. */
 void recover(struct sniffer *s, struct recovery *done);
 
-/*
- * cqes_mlx5.c: the memory of the completion queue; NULL if the device is not an mlx5 device.
- * Borrowed.
- */
+/* cqes_mlx5.c: the memory of the completion queue; NULL if it is no mlx5 device. Borrowed. */
 const void *sniffer_cqes(struct sniffer *s, size_t *n);

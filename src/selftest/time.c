@@ -3,7 +3,6 @@
 #include "cli/cli.h"
 #include "selftest.h"
 #include <rdmadump/clock.h>
-#include <time.h>
 
 #define STEP_MS 10 /* between two looks at the time */
 

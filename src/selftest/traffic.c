@@ -21,8 +21,7 @@ static void try_once(const struct rd_selftest *st, struct sniffer *s, const stru
 	seen->full = numbered_collect(st, s, m) | w.full;
 	if (t->close)
 		t->close(t->ctx);
-	/* A frame that is too long is not a failure of the device, but may end in an error state.
-	 */
+	/* A frame that is too long is no failure of the device, but may end in an error state. */
 	seen->failed = s->errors != errors && s->too_long == too_long;
 	if (seen->failed)
 		recover(s, &done);

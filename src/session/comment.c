@@ -3,8 +3,6 @@
 #include "session.h"
 #include <rdmadump/document.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 void comment_describe(struct rd_session *s)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* When a capture reads the facts that it stores with its frames, and for which file. */
 #include "session.h"
-#include <rdmadump/facts.h>
 
 /* Files may be rotated many times a second, and reading counters is slow. */
 #define SNAPSHOT_NS 10000000000U

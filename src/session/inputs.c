@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <rdmadump/port_sniffer.h>
-#include <stdio.h>
 #include <sys/resource.h>
 
 #define QUEUE_BITRATE 50000000000U /* bit/s of large frames that one receiving thread handles */
@@ -133,8 +132,7 @@ static bool descriptors_fit(const struct rd_session *s, unsigned int queues, uin
 	*most = UINT64_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return true;
-	/* No higher than needed: commands inherit the limit, and some close every descriptor below
-	 * it. */
+	/* No higher than needed: commands inherit it, and some close every descriptor below. */
 	if (limit.rlim_cur < needed && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
@@ -200,8 +198,7 @@ static void warn_if_down(const struct rd_device *device, const struct rd_port *p
 		device->name, port->num, port->state, *todo ? todo : "check the cable");
 }
 
-/* Opens the device's sniffer if it has one, else its netdev, with a warning about what is missing.
- */
+/* Opens the device's sniffer if it has one, else its netdev, and warns about what is missing. */
 static int open_port(
 	struct rd_session *s, const struct rd_device *device, const struct rd_port *port)
 {

@@ -6,7 +6,6 @@
  */
 #include "session.h"
 #include <stdlib.h>
-#include <time.h>
 
 /* Short enough to read a counter before it is reset; a tenth of the time at most is for reading. */
 #define PERIOD_NS  100000000U

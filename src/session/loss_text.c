@@ -3,7 +3,6 @@
 #include "session.h"
 #include <rdmadump/sum.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 
 void rd_loss_reason(const struct rd_source_stats *st, char out[RD_LOSS_TEXT])
 {

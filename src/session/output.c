@@ -4,10 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <rdmadump/drops.h>
 #include <rdmadump/fd.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define READER_MS 50 /* between two checks for a reader of a FIFO */

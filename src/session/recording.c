@@ -6,7 +6,6 @@
 #include "session.h"
 #include <rdmadump/sum.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 
 #define PERIOD_MIN_NS 1000000000U
 #define TIMES_READ    50	  /* reading facts takes at most this fraction (1/N) of the time */
@@ -64,8 +63,7 @@ void recording_read(struct rd_session *s)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* The newest snapshot that is older than the frames before a trigger at this time, else the oldest
- * one. */
+/* The newest snapshot older than the frames before a trigger at this time, else the oldest one. */
 static const struct snapshot *before(const struct rd_session *s)
 {
 	uint64_t now = rd_monotonic_ns(), pre = s->config->recording->retention.pre_ns + LATE_NS;

@@ -5,7 +5,6 @@
  * that (kernel: mlx5_ib's fs.c, get_flow_table() takes the sniffer tables of one mdev).
  */
 #include "session.h"
-#include <stdio.h>
 
 static bool is_sniffer(const struct rd_source *source)
 {

@@ -108,8 +108,7 @@ int seccomp_restrict(bool runs)
 	seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
 	/* Threads that a library has started, too. */
 	seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
-	/* Else all code is slower before Linux 5.16: a mitigation for processes that run foreign
-	 * code. */
+	/* Else all code is slower before Linux 5.16: a mitigation against foreign code. */
 	seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 	seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
 	rc = refuse(filter, refused, RD_COUNT(refused));

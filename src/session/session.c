@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
 #define FLUSH_NS	    100000000U	/* slow traffic: `kill -9` loses at most this much */
 #define FLUSH_COMPRESSED_NS 1000000000U /* small blocks compress badly */
@@ -159,8 +158,7 @@ static void restrict_calls(const struct rd_session *s)
 			"system calls that a capture does not need are refused (seccomp)");
 }
 
-/* Called when the devices are started: drops privileges before a thread exists that would keep
- * them. */
+/* Called when devices are started: drops privileges before a thread exists that would keep them. */
 static int all_started(void *ctx, struct rd_error *err)
 {
 	struct rd_session *s = ctx;

@@ -54,8 +54,7 @@ static size_t gzip_bound(struct compressor *c, size_t len)
 	return a > b ? a : b;
 }
 
-/* A member of its own. The first one is stored, so that its length does not depend on its content.
- */
+/* A member of its own. The first is stored, so that its length does not depend on its content. */
 static size_t gzip_pack(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
 	size_t len, enum block block)
 {
@@ -86,10 +85,7 @@ static struct compressor *zstd_open(int level)
 	if (!c)
 		return NULL;
 	c->zst = ZSTD_createCCtx();
-	/*
-	 * No checksum: after blocks were cut from the file, the checksum of the frame would be
-	 * wrong.
-	 */
+	/* No checksum: after blocks were cut from the file, that of the frame would be wrong. */
 	if (c->zst && !ZSTD_isError(ZSTD_CCtx_setParameter(c->zst, ZSTD_c_compressionLevel, level)))
 		return c;
 	zstd_close(c);
@@ -117,9 +113,7 @@ static size_t zstd_stream(struct compressor *c, uint8_t *to, size_t size, const 
 	return out.pos;
 }
 
-/*
- * Ends the frame with raw blocks, which do not depend on the compressor's state: RFC 8878 3.1.1.2.
- */
+/* Ends the frame with raw blocks, which depend on no state of the compressor: RFC 8878 3.1.1.2. */
 static size_t zstd_raw_end(uint8_t *to, size_t size, const uint8_t *from, size_t len)
 {
 	size_t used = 0;

@@ -56,8 +56,5 @@ struct run chunk_run(const struct rd_encoder *e, const struct rd_chunk *c, size_
 bool sink_state_failed(const struct sink_state *s);
 bool sink_state_ended(const struct sink_state *s);
 
-/*
- * Called by the writer: requests that the thread pass on its chunk, or set a watermark of at least
- * ns.
- */
+/* Called by the writer: the thread shall pass on its chunk, or set a watermark of at least ns. */
 void feed_request(struct rd_feed *f, uint64_t ns);

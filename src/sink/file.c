@@ -69,10 +69,7 @@ static int write_header(struct file *f)
 	return output_write(&f->out, f->text, f->header_len, BLOCK_FIRST);
 }
 
-/*
- * Writes all facts, or none. False if they do not fit; a regular file then ends where it did
- * before.
- */
+/* Writes all facts, or none. False if they do not fit; a regular file then ends where it did. */
 static bool write_facts(struct file *f, const struct rd_facts *facts)
 {
 	uint64_t before = f->out.offset, bytes = f->bytes;
@@ -247,9 +244,7 @@ int file_write(struct file *f, const uint8_t *data, const struct records *record
 	}
 	f->bytes += records->len;
 	frame_counts_add(&f->frames, &records->frames);
-	/*
-	 * Blocks that may have to be undone must still have a mark: flush before it is overwritten.
-	 */
+	/* Blocks that may be undone must still have a mark: flush before it is overwritten. */
 	return f->n_marks % (FILE_MARKS / 2) ? 0 : file_flush(f, false);
 }
 

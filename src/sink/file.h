@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * One capture file from header to trailer. It always consists of complete records, even when the
- * disk is full.
- */
+/* One capture file from header to trailer: of complete records, even when the disk is full. */
 #pragma once
 
 #include "output.h"

@@ -49,8 +49,5 @@ enum merge_state merge_state(struct merge *m);
 void merge_request(struct merge *m);
 /* Whether a feed may soon run out of chunks: watermarks are then requested without delay. */
 bool merge_under_pressure(const struct merge *m);
-/*
- * The first record with this timestamp or a newer one starts a new file. From any thread, one at a
- * time.
- */
+/* The first record from this timestamp on starts a new file. From any thread, one at a time. */
 void merge_rotate(struct merge *m, uint64_t ns);

@@ -130,9 +130,7 @@ int output_open(
 		out->fd = out->file.fd;
 	out->regular = out->file.regular;
 	out->knows_holes = out->regular && knows_holes(out->fd);
-	/*
-	 * A pipe of 64 KiB costs a context switch per 64 KiB. The kernel may refuse a larger one.
-	 */
+	/* A pipe of 64 KiB costs a context switch per 64 KiB. A larger one may be refused. */
 	if (fstat(out->fd, &st) == 0 && S_ISFIFO(st.st_mode))
 		fcntl(out->fd, F_SETPIPE_SZ, PIPE_BYTES);
 	return lock(out, err);

@@ -31,10 +31,7 @@ struct compression {
 			    content */
 	/* Largest output for a block of len bytes. */
 	size_t (*bound)(struct compressor *c, size_t len);
-	/*
-	 * Returns the length of its output at `to`; 0 if the library failed, or for an empty first
-	 * block.
-	 */
+	/* Returns the length of its output at `to`; 0: a failure, or an empty first block. */
 	size_t (*pack)(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
 		size_t len, enum block block);
 	void (*close)(struct compressor *c);
@@ -107,10 +104,7 @@ void output_make_private(const struct output *out);
 int output_begin(struct output *out, struct rd_error *err);
 /* Closes the file, and removes it if output_open() created it. */
 void output_abandon(struct output *out);
-/*
- * Whether another program has changed the file: 0, ENOENT (removed) or ESTALE (truncated). One
- * system call.
- */
+/* Whether other programs changed the file: 0, ENOENT (removed), ESTALE (truncated). One syscall. */
 int output_check(struct output *out);
 /*
  * Writes a block (len of the first and last one may be 0). Returns 0 or an errno: out->offset then

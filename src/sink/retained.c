@@ -290,8 +290,7 @@ static void end_complete(struct rd_sink *s, bool cut)
 		end_without_file(s);
 }
 
-/* Writes a file or a part of it. Returns ns to sleep; 0: until an event; UINT64_MAX: do not sleep.
- */
+/* Writes a file or part of it. Returns ns to sleep; 0: until an event; UINT64_MAX: do not. */
 static uint64_t serve(struct rd_sink *s, bool closing)
 {
 	struct retained *r = &s->retained;

@@ -6,10 +6,7 @@
 #include "series.h"
 #include <pthread.h>
 
-/*
- * Which frames a retaining sink writes: the times around triggers, joined if they overlap. From any
- * thread.
- */
+/* What a retaining sink writes: times around triggers, joined if they overlap. From any thread. */
 
 #define WINDOWS_MAX                                                                                \
 	16 /* windows that wait for the writer; a further one is merged with the last              \
@@ -43,8 +40,7 @@ enum rd_triggered windows_add(struct windows *w, uint64_t ns, uint64_t now_ns);
 bool windows_next(struct windows *w, struct window *next);
 /* Marks the oldest window as complete; false if it has been extended beyond `until`. */
 bool windows_complete(struct windows *w, uint64_t until);
-/* Drops the oldest window, whose file failed: what it wanted is missed. holdoff_ns does not apply.
- */
+/* Drops the oldest window, whose file failed: what it wanted is missed. No holdoff_ns. */
 void windows_drop(struct windows *w);
 /* Whether a frame of this time is missed, with so much time around each window. */
 bool windows_missed(const struct windows *w, uint64_t ns, uint64_t slack_ns);

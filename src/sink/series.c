@@ -9,7 +9,6 @@
 #include <rdmadump/log.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/spawn.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -215,8 +214,7 @@ static bool runs(const struct series *s, pid_t pid)
 	if (ended == pid && status)
 		rd_log(RD_LOG_WARNING, "command '%s' failed with status %d", s->rotation->command,
 			WIFEXITED(status) ? WEXITSTATUS(status) : status);
-	/* -1: the parent ignores SIGCHLD, so that there is no exit status: the command has ended.
-	 */
+	/* -1: the parent ignores SIGCHLD, so there is no exit status: the command has ended. */
 	return ended == 0;
 }
 

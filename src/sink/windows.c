@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which frames a sink that retains frames writes: the times around triggers, joined where they
- * overlap. */
+/* What a sink that retains frames writes: the times around triggers, joined where they overlap. */
 #include "retained.h"
 #include <rdmadump/array.h>
 #include <string.h>

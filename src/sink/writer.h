@@ -34,10 +34,7 @@ struct rd_sink {
 	atomic_uint_fast64_t written, unwritten, beyond, expired, file_bytes;
 	atomic_uint files;
 
-	/*
-	 * Used only by the writer: the tallies it has seen, and those at the start of the current
-	 * file.
-	 */
+	/* Used only by the writer: the tallies it has seen, and those at the file's start. */
 	struct rd_tally seen[RD_IFACES_MAX], begun[RD_IFACES_MAX];
 	const struct rd_tally *final; /* the engine's tallies, once the sink is closing */
 	uint64_t lost[RD_IFACES_MAX]; /* frames that the current file lost */

@@ -61,8 +61,7 @@ static uint64_t unwrap(const struct clock_fit *f, uint64_t ticks, uint64_t ns)
 	       (uint64_t)((int64_t)((ticks - expected) << f->map.unused) >> f->map.unused);
 }
 
-/* The rate over all samples; the nominal rate while they span too little time, or if it is not
- * plausible. */
+/* The rate over all samples; the nominal one while they span too little, or if implausible. */
 static uint64_t measured_rate(const struct clock_fit *f)
 {
 	unsigned int n = f->n_samples < CLOCK_SAMPLES ? f->n_samples : CLOCK_SAMPLES;

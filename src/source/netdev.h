@@ -5,7 +5,6 @@
 #include <pcap/pcap.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/source.h>
-#include <stdint.h>
 
 /*
  * The kernel's timestamps of frames are times of the system clock, which may be set. Here they

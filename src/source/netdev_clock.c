@@ -41,8 +41,7 @@ void netdev_clock_look(struct netdev_clock *c)
 	}
 }
 
-/* How long a frame waited; the clocks' error more than that, so that none waited for less than 0.
- */
+/* How long a frame waited, plus the clocks' error, so that none waited for less than 0. */
 static uint64_t waited(uint64_t stamp_ns, uint64_t epoch_ns, uint64_t monotonic_ns)
 {
 	return monotonic_ns + STEP_NS - (stamp_ns - epoch_ns);

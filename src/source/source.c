@@ -3,7 +3,6 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/printable.h>
 #include <rdmadump/source.h>
-#include <stdio.h>
 #include <string.h>
 
 uint64_t rd_source_now(const struct rd_source *s)

@@ -8,11 +8,8 @@
 #include <rdmadump/device_clock.h>
 #include <rdmadump/source.h>
 #include <stdatomic.h>
-#include <stdint.h>
 
-/*
- * Converts ticks of a free-running counter to nanoseconds of the host's clock, which drift apart.
- */
+/* Converts ticks of a free-running counter to ns of the host's clock, which drift apart. */
 
 /* A straight line, accurate near its beginning. */
 struct clock_line {
@@ -192,8 +189,7 @@ bool verbs_refresh_fit(struct verbs_clock *c);
 bool verbs_refresh_real_time(struct verbs_clock *c);
 /* At the start of the capture. */
 void verbs_clock_first_refresh(struct verbs_clock *c);
-/* Refreshes a clock that was not refreshed for its interval, and brings the queue's copy up to
- * date. */
+/* Refreshes a clock that was not for its interval, and brings the queue's copy up to date. */
 void verbs_clock_keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now);
 /* An extra refresh: a timestamp suggests that the clock was set. */
 void verbs_clock_recheck(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now);

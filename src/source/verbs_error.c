@@ -50,9 +50,7 @@ static bool lacks_raw(void)
 	return !rd_has_capability(CAP_NET_RAW);
 }
 
-/*
- * With a limit of 0 the kernel refuses to lock memory; otherwise locked memory counts against it.
- */
+/* With a limit of 0 the kernel refuses to lock memory; else locked memory counts against it. */
 static const char *refused(enum verbs_object object)
 {
 	if (objects[object].needs_raw && lacks_raw())

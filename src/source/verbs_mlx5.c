@@ -41,10 +41,7 @@ void verbs_fail_compressed(struct verbs_queue *q)
 		.unpollable = true};
 }
 
-/*
- * Processes a completion that is not a frame; true: a frame was too long, and its entry is to be
- * posted again.
- */
+/* Processes a completion without a frame; true: a frame was too long, its entry is posted again. */
 static bool take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, uint32_t len)
 {
 	const struct mlx5_err_cqe *error = (const void *)cqe;
@@ -53,10 +50,7 @@ static bool take_error(struct verbs_queue *q, const struct mlx5_cqe64 *cqe, uint
 	if (opcode == MLX5_CQE_RESP_ERR || opcode == MLX5_CQE_REQ_ERR)
 		return verbs_completion_error(
 			q, status_of(error->syndrome), error->vendor_err_synd, len);
-	/*
-	 * The entries that follow are an array of compressed completions: the CQ cannot be read
-	 * further.
-	 */
+	/* What follows is an array of compressed completions: the CQ cannot be read further. */
 	if (opcode == MLX5_CQE_RESP_SEND)
 		verbs_fail_compressed(q);
 	else
@@ -183,10 +177,7 @@ static int mlx5_arm(struct verbs_queue *q)
 	return 0;
 }
 
-/*
- * The QP was reset: completions left in the CQ are stale, and the queue restarts with all buffers
- * posted.
- */
+/* The QP was reset: completions left in the CQ are stale; it restarts with all buffers posted. */
 static void mlx5_cleared(struct verbs_queue *q)
 {
 	struct verbs_mlx5 *m = q->mlx5;

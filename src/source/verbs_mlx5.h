@@ -6,11 +6,8 @@
 #include "verbs_port.h"
 #include <infiniband/mlx5dv.h>
 #include <rdmadump/bytes.h>
-#include <string.h>
 
-/*
- * Decides which receive buffers of a ring are posted, so that only a few are used under overload.
- */
+/* Decides which receive buffers of a ring are posted, so that few are used under overload. */
 
 /*
  * A ring whose buffers are used in rotation exceeds all caches. Normally all of it is posted, so
@@ -27,10 +24,7 @@ struct verbs_window {
 	uint32_t pile; /* WQEs consumed by consecutive polls that left more CQEs in the CQ */
 };
 
-/*
- * busy: buffers posted under overload. Returns 0 or an errno; call verbs_window_free() in both
- * cases.
- */
+/* busy: buffers posted under overload. 0 or an errno; verbs_window_free() in both cases. */
 int verbs_window_init(
 	struct verbs_window *w, const struct verbs_ring *ring, uint32_t n_slots, uint32_t busy);
 void verbs_window_free(struct verbs_window *w);
@@ -110,10 +104,7 @@ struct verbs_mlx5_run {
 			   over the CQ */
 };
 
-/*
- * Bits of the last word, as it is in memory, that are compared: all of op_own but the solicited
- * event.
- */
+/* Bits of the last word, as in memory, that are compared: all of op_own but the solicited event. */
 #define PLAIN_MASK htobe32(0xfd)
 
 static inline struct verbs_mlx5_run verbs_mlx5_run(const struct verbs_mlx5 *m, uint32_t max)

@@ -27,8 +27,7 @@ static inline enum ibv_wc_status status_of(
 	return status == IBV_WC_SUCCESS && len > q->ring.buffer_size ? IBV_WC_LOC_LEN_ERR : status;
 }
 
-/* How many completions may be polled, up to max; sets the queue's fault where they are compressed.
- */
+/* How many completions may be polled, up to max; sets the queue's fault if they are compressed. */
 static unsigned int readable(struct verbs_queue *q, unsigned int max)
 {
 	bool compressed = false;
@@ -39,8 +38,7 @@ static unsigned int readable(struct verbs_queue *q, unsigned int max)
 	return n;
 }
 
-/* Polls up to n completions, and returns how many of them are frames; *rc: 0 if all n were there.
- */
+/* Polls up to n completions, and returns how many are frames; *rc: 0 if all n were there. */
 static unsigned int poll_some(
 	struct verbs_queue *q, struct rd_frame *frames, unsigned int n, int *rc)
 {

@@ -177,9 +177,7 @@ static void warn_shrunk(const struct verbs_port *port, unsigned int asked)
 		__builtin_ctz(port->n_buffers));
 }
 
-/*
- * Halves the buffers as long as the limit of locked memory is the cause; returns the first error.
- */
+/* Halves the buffers while the limit of locked memory is the cause; returns the first error. */
 static int plan_try(struct verbs_port *port, unsigned int queues, struct rd_error *err)
 {
 	unsigned int buffers = port->n_buffers;

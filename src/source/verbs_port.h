@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The parts of the sniffer that exist once per port: context, PD, QP, table, flow, clock, loss; and
- * its queues.
- */
+/* What the sniffer has once per port: context, PD, QP, table, flow, clock, loss; and its queues. */
 #pragma once
 
 #include "verbs_queue.h"
@@ -129,8 +126,5 @@ int verbs_fail(const struct verbs_port *port, struct rd_error *err, int errnum, 
 /* The same for an object, with verbs_advice(). */
 int verbs_fail_object(const struct verbs_port *port, struct rd_error *err, int errnum,
 	enum verbs_object object, const char *verb);
-/*
- * Makes fd non-blocking: the engine must not wait for any descriptor that it polls. Returns 0 or
- * -1.
- */
+/* Makes fd non-blocking: the engine must not wait for any descriptor that it polls. 0 or -1. */
 int verbs_nonblocking(const struct verbs_port *port, int fd, struct rd_error *err);

@@ -174,10 +174,7 @@ enum verbs_state verbs_queue_state(const struct verbs_queue *q)
 	return attr.qp_state == IBV_QPS_ERR ? VERBS_STATE_ERROR : VERBS_STATE_READY;
 }
 
-/*
- * Flow, QP and table refer to all queues: the other queues continue to receive after the
- * replacement.
- */
+/* Flow, QP and table refer to all queues: the others go on receiving after the replacement. */
 static int replace(struct verbs_queue *q, struct rd_error *err)
 {
 	struct verbs_port *port = q->port;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * One receive queue of the sniffer: its CQ, its work queue or the QP's own, its ring, its faults.
- */
+/* One receive queue of the sniffer: its CQ, its work queue or the QP's, its ring, its faults. */
 #pragma once
 
 #include "verbs_clock.h"
@@ -45,15 +43,10 @@ struct verbs_ring {
 int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 	uint32_t buffer_size, int numa_node, struct rd_error *err);
 void verbs_ring_fini(struct verbs_ring *ring);
-/*
- * Frees the ring and moves *larger to its place; NULL: does nothing. No queue may receive into it.
- */
+/* Frees the ring and moves *larger to its place; NULL: nothing. No queue may receive into it. */
 void verbs_ring_exchange(struct verbs_ring *ring, struct verbs_ring *larger);
 
-/*
- * Posts all buffers to the work queue, or without one to the QP; the queue must be empty. Returns 0
- * or an errno.
- */
+/* Posts all buffers to the work queue, without one to the QP; it must be empty. 0 or an errno. */
 int verbs_ring_fill(struct verbs_ring *ring, struct ibv_qp *qp, struct ibv_wq *wq);
 
 static inline uint8_t *verbs_ring_buffer(const struct verbs_ring *ring, uint64_t i)
@@ -164,19 +157,14 @@ int verbs_queue_replace(struct verbs_queue *q, struct rd_error *err);
 void verbs_completion_events_take(struct verbs_queue *q);
 
 int verbs_flow_create(struct verbs_port *port, struct rd_error *err);
-/*
- * -1 if the kernel refuses; port->abandoned is then set: the flow exists until the context is
- * closed.
- */
+/* -1 if the kernel refuses; port->abandoned is then set: the flow lives as long as the context. */
 int verbs_flow_destroy(struct verbs_port *port, struct rd_error *err);
 /* Destroys flow rule, QP, indirection table, work queues and CQs, if they exist, in this order. */
 void verbs_queues_destroy(struct verbs_port *port);
 
 /* verbs_wq.c: work queues, and the QP that distributes frames over them */
 
-/*
- * Creates a work queue on the CQ, posts receives, and makes it ready to receive. Returns 0 or -1.
- */
+/* Creates a work queue on the CQ, posts receives, and makes it ready to receive. 0 or -1. */
 int verbs_wq_create(struct verbs_queue *q, struct rd_error *err);
 int verbs_wq_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_error *err);
 void verbs_wq_destroy(struct verbs_queue *q);
@@ -202,10 +190,7 @@ void verbs_queues_close(struct verbs_port *port);
 
 /* verbs_events.c */
 
-/*
- * Reads the device's asynchronous events and reports each to the affected queue. From any queue's
- * thread.
- */
+/* Reads the device's asynchronous events, tells the queue of each. From any queue's thread. */
 void verbs_events_take(struct verbs_queue *q);
 /* Faults reported by other threads become this queue's fault. In the queue's own thread. */
 void verbs_events_apply(struct verbs_queue *q);
@@ -221,10 +206,7 @@ void verbs_oversize_over(struct verbs_queue *q);
 
 /* verbs_repair.c */
 
-/*
- * Repairs a queue with a fault, and notes that frames are missing. Returns 0, or -1: the capture
- * ends.
- */
+/* Repairs a queue with a fault, and notes that frames are missing. 0, or -1: the capture ends. */
 int verbs_repair(struct verbs_queue *q, struct rd_error *err);
 int verbs_fail_removed(const struct verbs_queue *q, struct rd_error *err);
 /* Whether verbs_oversize_settle() has something to do. */

@@ -51,9 +51,7 @@ int verbs_ring_init(struct verbs_ring *ring, struct ibv_pd *pd, unsigned int n,
 		rd_fail(err, RD_CLASS_DEVICE, ENOMEM, "use fewer buffers (-b)", "%u receives", n);
 		goto fail;
 	}
-	/*
-	 * Registers only the buffers: registered memory counts against the limit of locked memory.
-	 */
+	/* Registers only the buffers: registered memory counts as locked. */
 	ring->mr = ibv_reg_mr(pd, ring->memory, bytes, IBV_ACCESS_LOCAL_WRITE);
 	if (!ring->mr) {
 		rd_fail(err, RD_CLASS_DEVICE, errno, verbs_advice(VERBS_MEMORY, errno),

@@ -75,10 +75,7 @@ void verbs_wq_destroy(struct verbs_queue *q)
 
 /* --- the table ---------------------------------------------------------------------------- */
 
-/*
- * mlx5 hashes only one IP version: that of the port. Frames of the other one are all in the first
- * queue.
- */
+/* mlx5 hashes only one IP version: the port's. Frames of the other are all in the first queue. */
 static uint64_t hash_fields(const struct verbs_port *port)
 {
 	return IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP |

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <rdmadump/error.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 #include <string.h>
 
 static void append(struct rd_error *err, const char *separator, const char *text)

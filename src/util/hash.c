@@ -14,9 +14,7 @@ static void choose_key(void)
 {
 	uint64_t key[2];
 
-	/*
-	 * Fails only shortly after boot. The clock and an address are then hard enough to guess.
-	 */
+	/* Fails only shortly after boot. A clock and an address are then hard to guess. */
 	if (getrandom(key, sizeof(key), GRND_NONBLOCK) != sizeof(key)) {
 		struct timespec now;
 

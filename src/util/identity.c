@@ -194,8 +194,7 @@ int rd_identity_become(const struct rd_identity *id, struct rd_error *err)
 
 /* --- where files can be created --------------------------------------------------------- */
 
-/* Whether that user may create files there without capabilities: 0 or an errno; -1 with an error.
- */
+/* Whether this user may create files there without capabilities: 0 or errno; -1 with an error. */
 static int may_write(const struct rd_identity *id, const char *dir, struct rd_error *err)
 {
 	struct rd_identity_before before;

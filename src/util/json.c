@@ -4,7 +4,6 @@
 #include <rdmadump/identity.h>
 #include <rdmadump/json.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
 /* Passes each message to the function that rd_log_to() has set. */
 #include <rdmadump/log.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 
 static struct {
 	rd_log_fn *fn;

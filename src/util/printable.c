@@ -3,7 +3,6 @@
 #include <rdmadump/array.h>
 #include <rdmadump/printable.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -42,8 +42,7 @@ static inline uint32_t crc_masked(const uint8_t *p, size_t len, const uint8_t *m
 /* The same of any length, by tables. */
 uint32_t crc_table_masked(const uint8_t *p, size_t len, const uint8_t *mask);
 
-/* Whether an Ethernet frame ends with its FCS, which has the polynomial of the ICRC (IEEE 802.3).
- */
+/* Whether an Ethernet frame ends with its FCS, which has the ICRC's polynomial (IEEE 802.3). */
 bool crc_is_fcs(const uint8_t *frame, size_t len);
 
 /* The rows of the table that only one processor architecture has (crc_x86.c, crc_arm.c). */

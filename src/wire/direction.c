@@ -8,7 +8,6 @@
 #include <rdmadump/array.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/wire.h>
-#include <string.h>
 
 #define ETH_SOURCE     6
 #define ETH_SOURCE_END 12

@@ -3,7 +3,6 @@
 #include "text.h"
 #include <arpa/inet.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 
 void rd_line_add(struct rd_line *line, const char *fmt, ...)
 {

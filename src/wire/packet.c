@@ -69,10 +69,7 @@ static bool cut(struct rd_packet *p)
 	return false;
 }
 
-/*
- * From a length field: the packet ends at off + length, unless the frame or an outer header ends
- * earlier.
- */
+/* From a length field: the packet ends at off + length, or with the frame or an outer header. */
 static inline void end_at(struct rd_packet *p, uint32_t off, uint32_t length)
 {
 	if (on_wire(p, off, length))

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Decodes the messages of the communication manager: IBTA volume 1, 12.6; IP addresses in REQ:
- * annex A11.
- */
-#include <rdmadump/array.h>
+/* Messages of the communication manager: IBTA volume 1, 12.6; IP addresses in REQ: annex A11. */
 #include <rdmadump/names.h>
 #include <rdmadump/packet.h>
 

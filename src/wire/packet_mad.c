@@ -3,7 +3,6 @@
  * Management datagrams and their names: IBTA volume 1, 13.4 (MADs), 14.2 (SMPs), 15.2 (SA), 16.1
  * (PMA), 12.6 (CM). The content of CM messages is in packet_cm.c.
  */
-#include <rdmadump/array.h>
 #include <rdmadump/names.h>
 #include <rdmadump/packet.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <rdmadump/array.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #define ETHERTYPE_IPV4 0x0800

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Lines of text for packets: a line in a buffer of fixed size (line.c), and the parts added to it.
- */
+/* Lines of text for packets: a line in a buffer of fixed size (line.c), and the parts of it. */
 #pragma once
 
 #include <rdmadump/packet.h>

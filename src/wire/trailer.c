@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* How InfiniBand packets end in a capture (rdmadump/trailer.h). */
-#include <rdmadump/bytes.h>
 #include <rdmadump/names.h>
 #include <rdmadump/packet.h>
 #include <rdmadump/trailer.h>

@@ -40,15 +40,9 @@ struct app {
 	const char *key, *name, *requests;
 	uint16_t ports[2]; /* TCP port space; 0: no more */
 	bool strong; /* recognize() has no false positives; otherwise a reply must also match */
-	/*
-	 * Whether a REQ's private data (after the addresses) is of this protocol. NULL: it has
-	 * none.
-	 */
+	/* Whether a REQ's private data (after the addresses) is of this protocol; or NULL. */
 	bool (*private_data)(const uint8_t *p, uint32_t len, struct rd_app_queue *queue);
-	/*
-	 * Whether a message on an unknown connection belongs to this protocol, and which end sent
-	 * it.
-	 */
+	/* Whether a message on an unknown connection is of this protocol, and who sent it. */
 	bool (*recognize)(const struct app_bytes *b, bool *client);
 	/*
 	 * Parses a message; `client`: from the end that requested the connection. May update the

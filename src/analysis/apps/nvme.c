@@ -5,7 +5,6 @@
  * SGL descriptors 2.3. All numbers are little-endian.
  */
 #include "apps.h"
-#include <stdio.h>
 
 #define COMMAND	   64 /* bytes of a submission queue entry */
 #define NEEDED	   40 /* of them, up to the end of the SGL descriptor */

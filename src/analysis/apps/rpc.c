@@ -4,7 +4,6 @@
  * (private data of the CM), RFC 8267 (NFS). All numbers are big-endian.
  */
 #include "apps.h"
-#include <stdio.h>
 
 #define HEADER	    16
 #define CHUNK_LISTS 12 /* three empty ones */

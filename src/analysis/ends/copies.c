@@ -17,9 +17,7 @@ struct extremes distances_expected(const struct path *p)
 	return any;
 }
 
-/*
- * What distances may be beyond the known ones: all timestamps of a step of the clock are the same.
- */
+/* What distances may be beyond the known ones: timestamps of a step of the clock are the same. */
 static struct extremes within_steps(const struct rd_ends *e, struct extremes x)
 {
 	const int64_t steps =

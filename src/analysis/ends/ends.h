@@ -165,9 +165,7 @@ struct path_qp {
 	uint64_t last_matched[RD_TAPS]; /* frame */
 	uint64_t outside[RD_TAPS];	/* captured there while the other capture did not run */
 	uint64_t requests;		/* SEND and WRITE of those matched, see FATE_DELIVERED */
-	/*
-	 * Requests whose PSN is not above the previous one, in each capture; and the previous one.
-	 */
+	/* Requests whose PSN is not above the previous one, in each capture; and that one. */
 	struct answers rounds[RD_TAPS];
 	uint32_t last_psn[RD_TAPS];
 	bool has_psn[RD_TAPS];
@@ -459,9 +457,7 @@ struct judging {
 
 /* False if out of memory. */
 bool ends_findings(struct judging *j);
-/*
- * Whether the comparison of two captures shows where the cause is, which one capture alone cannot.
- */
+/* Whether the comparison of two captures shows where the cause is, which one alone cannot. */
 bool ends_answer(const char *rule);
 
 /* --- the verdict (verdict.c, times.c, sentences.c) -------------------------------------------- */

@@ -300,9 +300,7 @@ static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 		find_transmission(here, en);
 	copy = is_copy(here, there, en);
 	twin = copy && is_twin(here, en);
-	/*
-	 * A copy after the one in the other capture is a duplicate, even if that capture has ended.
-	 */
+	/* A copy after that in the other capture is a duplicate, even if that capture has ended. */
 	if (!both_ran(e, end, en) && !(en->of_pair && ids_tell(w->path))) {
 		w->outside[end]++;
 		return;

@@ -3,7 +3,6 @@
 #include "ends.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ECN_BITS 0x30 /* FECN and BECN, in the fifth byte of the BTH */
 
@@ -70,9 +69,7 @@ static uint64_t packet_key(const struct rd_packet *p, const struct path_key *r)
 	return rd_hash_end(&h, words + 2);
 }
 
-/*
- * A packet, possibly in a tunnel: one end may see it decapsulated, and the other one encapsulated.
- */
+/* A packet, possibly in a tunnel: one end may see it decapsulated, the other one encapsulated. */
 static bool packet_of(
 	enum rd_link link, const struct rd_frame *frame, struct rd_packet *p, uint32_t *network)
 {

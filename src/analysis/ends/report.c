@@ -2,7 +2,6 @@
 /* The report of two captures of the same traffic: which one is at the sender, what is missing. */
 #include "ends.h"
 #include <errno.h>
-#include <rdmadump/notation.h>
 #include <stdlib.h>
 
 #define ONE_POINT 8 /* packets, whose times are not the same by chance */

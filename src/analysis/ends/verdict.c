@@ -331,10 +331,7 @@ static void place_unanswered(struct judging *j, struct culprit *x, const struct 
 	}
 }
 
-/*
- * Lost or late, but not between the capture points: all that one capture has of these packets is in
- * the other one.
- */
+/* Lost or late, but not between the capture points: what one capture has of them, the other has. */
 static void place_outside(
 	struct judging *j, struct culprit *x, const struct one_flow *flow, unsigned int mixed)
 {

@@ -161,10 +161,7 @@ static void flow_marks(struct rd_analysis *a, struct flow *f, const struct rd_pa
 	priority_take(a, f, p);
 }
 
-/*
- * Whether a frame is of the common form: Ethernet, no VLAN tag, the previous traffic class, not
- * truncated.
- */
+/* Whether a frame is of the common form: Ethernet, no VLAN tag, the last traffic class, not cut. */
 static inline bool is_plain(const struct flow *f, const struct rd_packet *p)
 {
 	if (p->common)

@@ -355,8 +355,7 @@ bool app_certainty(const struct app_queue *q, enum rd_certainty *certainty)
 {
 	bool asked = q->signs & (RD_APP_BY_PORT | RD_APP_BY_PRIVATE);
 	bool fits = q->signs & RD_APP_BY_BYTES;
-	/* Small messages of another program with this port may look like a request and its reply.
-	 */
+	/* Small messages of other programs with this port may look like a request and its reply. */
 	bool proves = q->signs & RD_APP_BY_PRIVATE || q->app->strong;
 
 	*certainty = RD_LIKELY;

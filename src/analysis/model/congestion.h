@@ -15,9 +15,7 @@ struct item;
 
 /* Of a flow's packets, CNPs excluded. */
 struct flow_priority {
-	/*
-	 * Of the first packet without a tag and without a congestion mark; TCLASS_NONE: none yet.
-	 */
+	/* Of the first packet without a tag or a congestion mark; TCLASS_NONE: none yet. */
 	uint16_t tclass;
 	uint8_t dscp; /* of the first one */
 	uint8_t other_dscp;
@@ -52,9 +50,7 @@ struct congestion {
 	uint64_t marked_ns;
 	uint64_t mark_ns, cnp_ns; /* last mark, last CNP; 0: none */
 	struct hist *reaction, *interval, *recovery;
-	/*
-	 * An episode: from a CNP until the sender's rate has recovered; times of 0: there is none.
-	 */
+	/* An episode: from a CNP until the sender's rate has recovered; times of 0: none. */
 	uint64_t begin_ns;
 	uint64_t before, lowest; /* bit/s; lowest: UINT64_MAX without a slot */
 	uint64_t episodes;	 /* that have both rates */

@@ -5,7 +5,6 @@
 #include <rdmadump/drops.h>
 #include <rdmadump/memory.h>
 #include <rdmadump/sum.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static void keep_text(char **to, const char *text)

@@ -370,8 +370,7 @@ struct flow *flow_in(const struct flow_table *t, const struct flow_key *key, uin
 uint64_t flow_network_key(uint64_t k1, uint32_t network);
 /* k1 of a flow without its network. */
 uint64_t flow_plain(const struct flow *f);
-/* The key of a flow between two addresses, without a network. `net` is enum rd_net; RD_NET_NONE:
- * LIDs. */
+/* The key of a flow between two addresses, without a network. `net`: rd_net; RD_NET_NONE: LIDs. */
 struct flow_key flow_key(unsigned int net, const uint8_t *src, const uint8_t *dst, uint32_t dest_qp,
 	uint32_t src_qp);
 bool flow_table_init(struct flow_table *t, size_t max);
@@ -446,10 +445,7 @@ bool flow_is_recent(const struct flow *f, const struct item *it);
 /* 16 bits last for 8 ms. Timeouts, powers of two of 4.096 us, must be no multiples of that. */
 #define TIME_STEP_NS 125
 
-/*
- * Remembers a frame at its PSN modulo RECENT. A smaller table is one in which all frames have slots
- * of their own.
- */
+/* Remembers a frame at its PSN modulo RECENT. In a smaller table each has a slot of its own. */
 static inline void flow_remember(
 	struct rd_analysis *a, struct flow *f, const struct item *it, bool response)
 {
@@ -494,10 +490,7 @@ struct link_pair;
 void pair_init(struct rd_analysis *a);
 void pair_request(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_response(struct rd_analysis *a, struct flow *f, uint32_t psn);
-/*
- * Pairs a flow without a peer by a PSN that its NAK requests, if only one flow has sent to that
- * address.
- */
+/* Pairs a flow without a peer by a PSN that its NAK requests, if only one has sent there. */
 void pair_nak(struct rd_analysis *a, struct flow *f, uint32_t psn);
 void pair_new_flow(struct rd_analysis *a, struct flow *f);
 void pair_link(struct rd_analysis *a, const struct link_pair *link);

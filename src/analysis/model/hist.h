@@ -14,10 +14,7 @@ struct hist {
 	uint32_t counts[];
 };
 
-/*
- * Adds a sample; allocates or enlarges *h (NULL at first) as needed; free it with free(). False if
- * out of memory.
- */
+/* Adds a sample; allocates or enlarges *h (NULL at first), for free(). False if out of memory. */
 bool hist_add(struct hist **h, uint64_t ns);
 /* Adds all samples of `from`, which has some. False if out of memory. */
 bool hist_join(struct hist **to, const struct hist *from);

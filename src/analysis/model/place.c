@@ -49,8 +49,7 @@ void rd_analysis_ifaces(struct rd_analysis *a, const struct rd_iface *ifaces, un
 	}
 }
 
-/* Whether a capture goes on in another section of the file. One that begins earlier is another
- * capture. */
+/* Whether a capture goes on in another section. One that begins earlier is another capture. */
 static bool goes_on(const struct rd_analysis *a, const struct flow *f, const struct item *it)
 {
 	unsigned int here = it->place >> 1, home = f->place.home >> 1;

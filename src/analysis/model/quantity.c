@@ -22,8 +22,7 @@ const struct quantity quantities[QUANTITIES] = {
 	/* mlx5 */
 	{HW "packet_seq_err", "sequence NAKs that it received", OWN, KIND(NAK_SEQUENCE), false},
 	{HW "rnr_nak_retry_err", "RNR NAKs that it received", OWN, KIND(RNR), false},
-	/* Not rp_cnp_handled: ConnectX counts its adaptive retransmissions and timeouts there, too.
-	 */
+	/* Not rp_cnp_handled: ConnectX counts adaptive retransmissions and timeouts there, too. */
 	{HW "np_cnp_sent", "congestion notifications that it sent", PEERS, KIND(CNP), false},
 	{HW "np_ecn_marked_roce_packets", "frames that it received marked", PEERS, KIND(CE), false},
 	{HW "local_ack_timeout_err", "times that it retransmitted requests without a response", OWN,

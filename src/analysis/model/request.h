@@ -86,10 +86,7 @@ static inline void responded(const struct rd_analysis *a, struct flow *r)
 void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it);
 void response_cnp(struct rd_analysis *a, struct flow *f, const struct item *it);
 
-/*
- * A NAK p (nak.c) in flow `f` to the requests of flow `r`, which may be NULL; `value`: the code in
- * its syndrome.
- */
+/* A NAK p (nak.c) in `f` to requests of `r`, which may be NULL; `value`: its syndrome's code. */
 void nak_take(struct rd_analysis *a, struct flow *f, struct flow *r, const struct rd_packet *p,
 	unsigned int value);
 /* The same for an RNR NAK; `value`: the timer in its syndrome. */

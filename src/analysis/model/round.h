@@ -45,10 +45,7 @@ void round_end(struct rd_analysis *a, struct flow *f, struct trouble *t);
 
 /* --- messages that rounds delay --- */
 
-/*
- * A packet was retransmitted: counts its message if it is the last packet and the message is not
- * counted yet.
- */
+/* A packet was retransmitted: counts its message, once, if it is the last packet of it. */
 void delayed_packet(struct rd_analysis *a, struct flow *f, struct trouble *t, const struct item *it,
 	uint32_t span);
 /* The packet before PSN `end`, the only one of its round, was not a retransmission. */
@@ -56,8 +53,7 @@ void delayed_take_back(struct flow *f, struct trouble *t, uint32_t end);
 /* Messages of which the last packet was captured. */
 uint64_t messages_of(const struct flow *f);
 
-/* --- which timer the waits before them show (timer.c) ------------------------------------------
- */
+/* --- which timer the waits before them show (timer.c) ----------------------------------- */
 
 #define WAITS 24 /* a ConnectX repeats up to 11 times adaptively, and then 7 times */
 

@@ -165,10 +165,7 @@ void unread_take(struct rd_analysis *a, const struct rd_packet *p);
 
 /* A frame from a place other than the flow's: true if it is ignored (place.c). */
 bool place_leaves(struct rd_analysis *a, struct flow *f, const struct item *it);
-/*
- * Sets the place of a new flow: that of other flows of its hosts, if their packets are at several
- * places.
- */
+/* Sets the place of a new flow: that of others of its hosts, if these are at several places. */
 void place_new(struct rd_analysis *a, struct flow *f);
 
 /* --- management datagrams (mad.c, cm.c) ------------------------------------------------------- */

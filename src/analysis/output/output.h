@@ -2,7 +2,6 @@
 /* Functions that text, JSON and HTML share. */
 #pragma once
 
-#include <rdmadump/array.h>
 #include <rdmadump/drops.h>
 #include <rdmadump/report_output.h>
 #include <rdmadump/shape.h>

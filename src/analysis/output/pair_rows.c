@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <rdmadump/array.h>
 #include <rdmadump/units.h>
-#include <stdio.h>
 
 void pair_endpoint_text(char *buf, size_t capacity, const struct rd_endpoint *e)
 {

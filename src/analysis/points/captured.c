@@ -2,7 +2,6 @@
 /* Which hosts were captured, and of which no capture is. */
 #include "points.h"
 #include <rdmadump/array.h>
-#include <string.h>
 
 static void mark(struct rd_points *p, const char *address, enum rd_points_captured how)
 {
@@ -13,8 +12,7 @@ static void mark(struct rd_points *p, const char *address, enum rd_points_captur
 		h->captured = how;
 }
 
-/* By its facts, or by frames that it marks as sent. Returns whether these facts name all addresses.
- */
+/* By its facts, or by frames that it marks as sent. Returns whether facts name all addresses. */
 static bool mark_own(struct rd_points *p, const struct rd_report *r)
 {
 	bool has_facts = false;

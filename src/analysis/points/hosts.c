@@ -2,7 +2,6 @@
 /* Which addresses are of one host. */
 #include "points.h"
 #include <stdlib.h>
-#include <string.h>
 
 #define NONE UINT32_MAX
 

@@ -3,7 +3,6 @@
 #include "../ends/ends.h"
 #include "points.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* --- owners of the peers' QPs ---------------------------------------------------------------- */
 

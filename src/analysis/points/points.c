@@ -3,7 +3,6 @@
 #include "points.h"
 #include <rdmadump/array.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NONE UINT32_MAX
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Compares counters of a device between two readings with the packets captured between them.
- */
+/* Compares the growth of a device's counters with the packets captured meanwhile. */
 #include "../model/facts.h"
 #include "../rules/rules.h"
 #include "report.h"
 #include <rdmadump/memory.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Frames of a port, counted and captured. */

@@ -327,10 +327,7 @@ static void fill_classes(const struct rd_analysis *a, struct rd_report *r)
 	}
 }
 
-/*
- * What the report has of a flow is all that is needed from now on. UD flows stay: others find them
- * by their keys.
- */
+/* The report has all that is needed of a flow. UD flows stay: others find them by their keys. */
 static void flow_leave(struct rd_analysis *a, struct flow *f)
 {
 	app_leave(f);

@@ -109,8 +109,7 @@ const char *timer_text(char buf[TIMER_LEN], const struct look *l);
 bool responses_arrived(const struct look *l);
 /* Whether the capture may lack only frames in the other direction (missed.c). */
 bool may_have_other_half(const struct look *l);
-/* Whether no frame in the other direction between both addresses was captured, of any QP
- * (missed.c). */
+/* Whether no frame of the other direction was captured, of any QP of both addresses (missed.c). */
 bool is_one_direction(const struct look *l);
 
 /* --- doubts of several rules: what the file itself shows of what it may lack (doubts.c) ------- */

@@ -110,10 +110,7 @@ size_t rule_texts(const struct rule *rule, struct rd_rule_text *texts, size_t mo
 /* Adds information from the file's facts to the finding of a side (facts.c). */
 void facts_add(const struct look *look, unsigned int traits, struct rd_finding *f);
 
-/*
- * Applies a rule: adds a finding with its texts, evidence and doubts. NULL: it does not apply, or
- * memory is out.
- */
+/* Adds a rule's finding with texts, evidence, doubts. NULL: it does not apply, or no memory. */
 struct rd_finding *rule_try(
 	struct rd_findings *list, const struct rule *rule, const struct look *look);
 /* Lowers the certainty to `most` if it is higher, and says why. Rows of doubts do it with less. */

@@ -3,7 +3,6 @@
 #include "verdict.h"
 #include <rdmadump/hash.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Adds a text and its end; returns the number of words. */
 static unsigned int hash_text(struct rd_hash *h, const char *text)

@@ -28,10 +28,7 @@ const struct rd_conversation *conversation_to(const struct rd_report *r, const c
 	const char *to, uint32_t qp, uint32_t network, unsigned int *side);
 /* The host with this address; NULL. */
 const struct rd_host *host_of(const struct rd_report *r, const char *address);
-/*
- * Whether a group has QPs of several hosts that send to this one, and several hosts send to it at
- * the same time.
- */
+/* Whether a group has QPs of several hosts that send to this one, several of them at a time. */
 bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *receiver);
 /* Whether what a host received within 100 us is half of what its link can carry, or more. */
 bool fills_link(const struct rd_report *r, const char *receiver);
@@ -54,9 +51,7 @@ const struct rd_group *group_by(const struct rd_report *r, const char *rule);
 /* Moves the group of this rule before the others of its severity, and returns it; NULL: none. */
 const struct rd_group *groups_lead(struct rd_groups *groups, const char *rule);
 void groups_free(struct rd_groups *groups);
-/*
- * How requesters spent their time, and conversations that are slower than similar ones (times.c).
- */
+/* How requesters spent their time; conversations that are slower than similar ones (times.c). */
 void slow_judge(const struct rd_report *r, struct rd_slow *slow);
 /* The time of a group's requests that was spent on retransmissions, of all their time. */
 uint64_t repeating_ns(const struct rd_report *r, const struct rd_group *g, uint64_t *all_ns);
@@ -69,8 +64,7 @@ int stragglers_find(const struct rd_report *r, struct rd_stragglers *s);
 int verdict_make(struct rd_report *r);
 void verdict_free(struct rd_judgement *v);
 
-/* Counts all frames of QPs by hosts (hosts.c), whether or not the report shows them. -1 if out of
- * memory. */
+/* Counts all frames of QPs by hosts (hosts.c), shown in the report or not. -1: out of memory. */
 int hosts_make(const struct rd_analysis *a, struct rd_hosts *hosts);
 void hosts_free(struct rd_hosts *hosts);
 

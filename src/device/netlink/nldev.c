@@ -17,10 +17,7 @@
 
 #define ATTRS 128 /* number of attributes that are parsed, with space for newer ones */
 
-/*
- * The attributes of a message with this command, by number; -1 for any other, or if it is
- * malformed.
- */
+/* The attributes of a message with this command, by number; -1 for any other, or malformed ones. */
 static int parse(const struct nlmsghdr *msg, size_t len, int command, struct nlattr *attr[ATTRS])
 {
 	/* libnl trusts the length in the message, which must be checked before. */
@@ -189,8 +186,7 @@ int rd_nldev_parse_system(const struct nlmsghdr *msg, size_t len, void *exclusiv
 	return 0;
 }
 
-/* --- requests ----------------------------------------------------------------------------------
- */
+/* --- requests --------------------------------------------------------------------------- */
 
 bool rd_nldev_is_exclusive(void)
 {

@@ -4,7 +4,6 @@
 #include "counters.h"
 #include <errno.h>
 #include <rdmadump/document.h>
-#include <rdmadump/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,8 +91,7 @@ int counters_json(FILE *out, const struct readings *r, bool all, size_t indent)
 	return ret;
 }
 
-/* --- reading -----------------------------------------------------------------------------------
- */
+/* --- reading ---------------------------------------------------------------------------- */
 
 static void take_text(char *to, size_t size, const json_t *o, const char *key)
 {

@@ -3,7 +3,6 @@
 #include "info.h"
 #include <inttypes.h>
 #include <rdmadump/notation.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *rd_link_name(const struct rd_device *device, const struct rd_port *port)

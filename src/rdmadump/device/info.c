@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
-#include <rdmadump/info.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

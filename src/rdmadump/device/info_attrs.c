@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Attributes of a device, as lines and as JSON. */
 #include "info.h"
-#include <stdio.h>
 
 /* Zeros and empty lists are shown with -v only. */
 void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *attrs)

@@ -3,7 +3,6 @@
 #include "info.h"
 #include <rdmadump/names.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 #include <string.h>
 
 #define LINE 640 /* 64 DSCPs without a range, and more */

@@ -3,7 +3,6 @@
 #include "info.h"
 #include <rdmadump/array.h>
 #include <rdmadump/printable.h>
-#include <stdio.h>
 #include <string.h>
 
 #define QPS_SHOWN 64 /* more would push the rest off the screen; JSON has all */

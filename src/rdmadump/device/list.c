@@ -10,7 +10,6 @@
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
 #include <rdmadump/privilege.h>
-#include <rdmadump/sheet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,8 +219,7 @@ static void print_not_captured(const struct rd_devices *devices)
 	}
 }
 
-/* A bond is one RDMA device, whose sniffer may receive the plain Ethernet frames of one port only.
- */
+/* A bond is one RDMA device, whose sniffer may receive plain Ethernet frames of one port only. */
 static void print_bonds(const struct rd_devices *devices)
 {
 	for (size_t i = 0; i < devices->n; i++) {

@@ -14,8 +14,7 @@
 #define SECOND	   1000000000U
 #define DAY_NS	   ((uint64_t)86400 * SECOND)
 
-/* --- options
- * -------------------------------------------------------------------------------------- */
+/* --- options ------------------------------------------------------------------------------ */
 
 static int set_time(const struct option_use *use, struct rd_error *err)
 {
@@ -159,8 +158,7 @@ static error_t parse_other(int key, char *arg, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* --- the run
- * ---------------------------------------------------------------------------------------- */
+/* --- the run ------------------------------------------------------------------------------ */
 
 static void on_started(void *ctx)
 {

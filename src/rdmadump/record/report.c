@@ -19,8 +19,7 @@ static double seconds(uint64_t ns)
 	return (double)ns / 1e9;
 }
 
-/* --- while it runs ------------------------------------------------------------------------------
- */
+/* --- while it runs ---------------------------------------------------------------------- */
 
 void record_report_start(const struct record_run *r)
 {
@@ -59,8 +58,7 @@ bool record_report_progress(void *ctx, int fd)
 	return false;
 }
 
-/* --- at the end
- * ------------------------------------------------------------------------------------ */
+/* --- at the end --------------------------------------------------------------------------- */
 
 static const char *end_name(const struct record_run *r, const struct rd_recorder_counts *c)
 {
