@@ -3,6 +3,8 @@
 #pragma once
 
 #include <rdmadump/array.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* A list ends with one without a name. */
 struct rd_name {

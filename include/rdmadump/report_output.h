@@ -4,6 +4,7 @@
 
 #include <rdmadump/analysis.h>
 #include <rdmadump/annotate.h>
+#include <stdio.h>
 
 /* Writes the report as docs/schema/analyze.json describes it, in parts, with little memory. Flags
  * are jansson's: JSON_COMPACT or JSON_INDENT(n). -1 if memory or `out` fails (errno). */
@@ -27,7 +28,9 @@ struct rd_report_page {
 
 #define RD_PAGE_BYTES 4200000 /* limit of `document`, for a page of less than 5 MB */
 
-/* Writes a self-contained HTML page; long text is cut. -1 if memory or `out` fails (errno). */
+/*
+ * Writes a self-contained HTML page; long text is truncated. -1 if memory or `out` fails (errno).
+ */
 int rd_report_html(const struct rd_report_page *page, FILE *out);
 
 struct rd_report_style {

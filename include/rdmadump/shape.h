@@ -8,6 +8,8 @@
 #include <jansson.h>
 #include <rdmadump/array.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct rd_shape;
 
