@@ -2,6 +2,7 @@
 /* The software clock of timestamps: Unix epoch; it never goes back while the program runs. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -32,11 +33,35 @@ static inline uint64_t rd_wall_ns(void)
 	return rd_timespec_ns(&t);
 }
 
-/* Stores the current difference between wall clock and monotonic clock. Call it before
- * rd_clock_now(). */
-static inline void rd_clock_set(struct rd_clock *c)
+#define RD_CLOCK_READS	 4
+#define RD_CLOCK_READ_NS 50000U
+
+/* Reads wall clock and monotonic clock once. Returns the ns that it took. */
+static inline uint64_t rd_clock_read(struct rd_clock *c)
 {
-	c->epoch_ns = rd_wall_ns() - rd_monotonic_ns();
+	uint64_t before = rd_monotonic_ns();
+
+	c->epoch_ns = rd_wall_ns() - before;
+	return rd_monotonic_ns() - before;
+}
+
+/*
+ * Stores the current difference between both clocks. Call it before rd_clock_now(). If another
+ * thread ran between the readings, they are repeated; false: each time.
+ */
+static inline bool rd_clock_set(struct rd_clock *c)
+{
+	struct rd_clock again;
+	uint64_t least = rd_clock_read(c), took;
+
+	for (unsigned int i = 1; i < RD_CLOCK_READS && least > RD_CLOCK_READ_NS; i++) {
+		took = rd_clock_read(&again);
+		if (took < least) {
+			least = took;
+			*c = again;
+		}
+	}
+	return least <= RD_CLOCK_READ_NS;
 }
 
 /* Not changed by later steps of the wall clock: timestamps keep their order and distances. */

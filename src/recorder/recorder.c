@@ -225,7 +225,8 @@ static void check_wall_clock(struct rd_recorder *r)
 	struct rd_clock now;
 	int64_t ahead;
 
-	rd_clock_set(&now);
+	if (!rd_clock_set(&now))
+		return;
 	ahead = (int64_t)(now.epoch_ns - r->wall.epoch_ns);
 	if (llabs(ahead) < STEP_NS)
 		return;

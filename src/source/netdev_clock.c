@@ -2,9 +2,7 @@
 /* Takes the steps of the system clock out of the kernel's timestamps. */
 #include "netdev.h"
 
-#define STEP_NS 1000000U /* less is an error of reading two clocks */
-#define READ_NS 50000U	 /* another thread ran meanwhile: read again */
-#define READS	4
+#define STEP_NS 1000000U    /* less is an error of reading two clocks */
 #define WAIT_NS 1000000000U /* frames from before a step are read within this time after it */
 
 void netdev_clock_start(struct netdev_clock *c)
@@ -28,17 +26,10 @@ void netdev_clock_epoch(struct netdev_clock *c, uint64_t epoch_ns, uint64_t mono
 
 void netdev_clock_look(struct netdev_clock *c)
 {
-	for (unsigned int i = 0; i < READS; i++) {
-		uint64_t before = rd_monotonic_ns(), after;
-		struct timespec wall;
+	struct rd_clock now;
 
-		clock_gettime(CLOCK_REALTIME, &wall);
-		after = rd_monotonic_ns();
-		if (after - before > READ_NS)
-			continue;
-		netdev_clock_epoch(c, rd_timespec_ns(&wall) - before, before);
-		return;
-	}
+	if (rd_clock_set(&now))
+		netdev_clock_epoch(c, now.epoch_ns, rd_monotonic_ns());
 }
 
 /* How long a frame waited, plus the clocks' error, so that none waited for less than 0. */
