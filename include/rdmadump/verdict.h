@@ -186,8 +186,6 @@ const char *rd_row_label(const struct rd_judgement *v, enum rd_row row);
 
 struct rd_report;
 struct rd_report_style;
-/* The first row as text, as in the report. */
-void rd_verdict_line(const struct rd_judgement *v, const struct rd_report_style *style, FILE *out);
 /*
  * The conversation of the verdict was also captured at its other end: the verdict no longer advises
  * to do so. -1 if out of memory.

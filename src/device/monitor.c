@@ -127,7 +127,8 @@ static void take_notices(struct rd_monitor *m)
 	if (!any)
 		return;
 	compare_with_list(m);
-	monitored_mark_all(&m->all);
+	for (size_t i = 0; i < m->all.n; i++)
+		m->all.device[i].to_read = true;
 	read_ports_soon(m);
 }
 
@@ -152,7 +153,9 @@ static void open_channels(struct rd_monitor *m)
 	listen_to(m, m->uevents);
 	if (rd_netlink_open(&m->nldev, NETLINK_RDMA, NULL))
 		return;
-	if (!rd_netlink_join(m->nldev, RD_NLDEV_GROUP_NOTIFY)) {
+	nl_socket_disable_seq_check(m->nldev);
+	nl_socket_set_nonblocking(m->nldev);
+	if (nl_socket_add_memberships(m->nldev, RD_NLDEV_GROUP_NOTIFY, 0) >= 0) {
 		listen_to(m, nl_socket_get_fd(m->nldev));
 		return;
 	}

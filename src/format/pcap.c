@@ -82,26 +82,12 @@ static size_t header_bound(const struct rd_encoder *e)
 	return PCAP_HEADER;
 }
 
-const struct rd_format format_pcap = {
-	.name = "pcap",
-	.suffixes = ".pcap .cap",
-	.header = header,
-	.frames = encode_frames,
-	.noted = noted,
-	.record_len = record_len,
-	.record_ns = record_ns,
-	.bound = bound,
-	.header_bound = header_bound,
-};
+#define PCAP(its_name, its_suffixes, its_record_ns)                                                \
+	{                                                                                          \
+		.name = (its_name), .suffixes = (its_suffixes), .header = header,                  \
+		.frames = encode_frames, .noted = noted, .record_len = record_len,                 \
+		.record_ns = (its_record_ns), .bound = bound, .header_bound = header_bound         \
+	}
 
-const struct rd_format format_pcap_us = {
-	.name = "pcap-us",
-	.suffixes = ".pcap",
-	.header = header,
-	.frames = encode_frames,
-	.noted = noted,
-	.record_len = record_len,
-	.record_ns = record_us,
-	.bound = bound,
-	.header_bound = header_bound,
-};
+const struct rd_format format_pcap = PCAP("pcap", ".pcap .cap", record_ns);
+const struct rd_format format_pcap_us = PCAP("pcap-us", ".pcap", record_us);

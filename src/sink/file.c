@@ -102,7 +102,9 @@ int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *er
 {
 	int errnum;
 
-	if (output_begin(&f->out, err) < 0) {
+	f->out.offset = f->out.checked = f->out.cleaned = f->out.synced = 0;
+	f->out.grown = false;
+	if (rd_outfile_begin(&f->out.file, f->out.path, err) < 0) {
 		output_abandon(&f->out);
 		return -1;
 	}

@@ -21,11 +21,6 @@
 #define MMIO_TO_DEVICE	 ""
 #define MMIO_FROM_DEVICE ""
 #define MMIO_FLUSH	 "sfence"
-#elif defined(__i386__)
-#define MMIO_DIRECT	 0
-#define MMIO_TO_DEVICE	 ""
-#define MMIO_FROM_DEVICE ""
-#define MMIO_FLUSH	 "lock; addl $0,0(%%esp)"
 #elif defined(__aarch64__)
 /* dsb waits until the register was written; dmb ish would order normal memory only. */
 #define MMIO_DIRECT	 1
@@ -48,16 +43,6 @@
 #define MMIO_TO_DEVICE	 "fence ow,ow"
 #define MMIO_FROM_DEVICE "fence ir,ir"
 #define MMIO_FLUSH	 "fence ow,ow"
-#elif defined(__loongarch__) && __loongarch_grlen == 64
-#define MMIO_DIRECT	 1
-#define MMIO_TO_DEVICE	 "dbar 0"
-#define MMIO_FROM_DEVICE "dbar 0"
-#define MMIO_FLUSH	 "dbar 0"
-#elif defined(__s390x__)
-#define MMIO_DIRECT	 0
-#define MMIO_TO_DEVICE	 ""
-#define MMIO_FROM_DEVICE ""
-#define MMIO_FLUSH	 "bcr 15,0"
 #else
 #define MMIO_DIRECT 0
 #endif

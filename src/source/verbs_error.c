@@ -87,11 +87,6 @@ const char *verbs_advice(enum verbs_object object, int errnum)
 	return a->todo;
 }
 
-bool verbs_limited(int errnum)
-{
-	return (errnum == ENOMEM || errnum == EAGAIN) && rd_lockable() != UINT64_MAX;
-}
-
 int verbs_fail(const struct verbs_port *port, struct rd_error *err, int errnum, const char *todo,
 	const char *verb)
 {

@@ -159,7 +159,10 @@ void verbs_queues_close(struct verbs_port *port)
 /* Pinned memory counts against the limit of locked memory: half as many buffers may fit. */
 static bool shrink(struct verbs_port *port, const struct rd_error *why)
 {
-	if (!verbs_limited(why->errnum) || port->n_buffers <= BUFFERS_MIN)
+	const bool limited =
+		(why->errnum == ENOMEM || why->errnum == EAGAIN) && rd_lockable() != UINT64_MAX;
+
+	if (!limited || port->n_buffers <= BUFFERS_MIN)
 		return false;
 	port->n_buffers /= 2;
 	return true;

@@ -118,8 +118,6 @@ void verbs_addresses_take(struct verbs_queue *q);
 enum verbs_object { VERBS_MEMORY, VERBS_CQ, VERBS_QUEUE, VERBS_FLOW };
 /* Advice for the user if the kernel refuses an object; static. */
 const char *verbs_advice(enum verbs_object object, int errnum);
-/* Whether the limit on locked memory can be the cause of this errno. */
-bool verbs_limited(int errnum);
 /* Returns -1 with "VERB on DEVICE:PORT: reason; todo". */
 int verbs_fail(const struct verbs_port *port, struct rd_error *err, int errnum, const char *todo,
 	const char *verb);

@@ -23,8 +23,3 @@ void rd_line_address(struct rd_line *line, const uint8_t *address, unsigned int 
 	else if (inet_ntop(length == 4 ? AF_INET : AF_INET6, address, text, sizeof(text)))
 		rd_line_add(line, "%s", text);
 }
-
-void rd_line_column(struct rd_line *line, size_t column)
-{
-	rd_line_add(line, "%*s", (int)(column > line->used ? column - line->used : 1), "");
-}

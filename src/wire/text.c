@@ -121,7 +121,7 @@ static void add_ports(struct rd_line *line, const struct rd_packet *p, unsigned 
 static void add_addresses(struct rd_line *line, const struct rd_packet *p, enum rd_link link)
 {
 	const uint8_t *src, *dst;
-	size_t start = line->used;
+	size_t start = line->used, used;
 	unsigned int length = rd_packet_addresses(p, &src, &dst);
 
 	if (length) {
@@ -137,7 +137,8 @@ static void add_addresses(struct rd_line *line, const struct rd_packet *p, enum 
 		rd_line_add(line, " > ");
 		rd_line_address(line, p->data, 6);
 	}
-	rd_line_column(line, start + ADDRESSES_WIDTH);
+	used = line->used - start;
+	rd_line_add(line, "%*s", (int)(ADDRESSES_WIDTH > used ? ADDRESSES_WIDTH - used : 1), "");
 }
 
 /* Adds what the opcode column does not show; of an ACK it shows ACK, NAK or RNR NAK. */

@@ -12,8 +12,6 @@ struct rd_line {
 void rd_line_add(struct rd_line *line, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* An address: `length` is 4 or 16 for IP, 6 for a MAC address. */
 void rd_line_address(struct rd_line *line, const uint8_t *address, unsigned int length);
-/* Adds at least one blank, and more up to the column. */
-void rd_line_column(struct rd_line *line, size_t column);
 
 /* The description of a packet that follows its addresses. */
 void rd_line_mad(struct rd_line *line, const struct rd_packet *p);

@@ -486,7 +486,8 @@ static inline void packet_take(struct rd_analysis *a, struct item *it, unsigned 
 		return;
 	a->totals.icrc_good += icrc == ICRC_GOOD;
 	a->icrc[direction].good += icrc == ICRC_GOOD;
-	if (p->kind == RD_KIND_IB && mad_is_smp(p)) {
+	/* Of InfiniBand: SMPs use a separate virtual lane (VL15), and do not belong to a QP. */
+	if (p->kind == RD_KIND_IB && !p->dest_qp && rd_packet_is_mad(p)) {
 		mad_take_smp(a, it);
 		return;
 	}

@@ -28,7 +28,6 @@ struct flow_priority {
 	uint16_t vlan;	       /* of the outer tag of the last one with a tag, 0: no VLAN */
 };
 
-void priority_init(struct flow_priority *q);
 /* A packet that is tagged, or differs from those before. */
 void priority_take(struct rd_analysis *a, struct flow *f, const struct rd_packet *p);
 /* As the report has it. */

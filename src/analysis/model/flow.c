@@ -215,7 +215,7 @@ static struct flow *flow_make(struct rd_analysis *a, const struct flow_key *key,
 	f->id.first.lid = f->id.first.has_lrh ? lrh.slid : 0;
 	f->id.ipoib = rd_packet_ipoib(p, &ip);
 	f->resp.credits = -1;
-	priority_init(&f->priority);
+	f->priority = (struct flow_priority){.tclass = TCLASS_NONE, .pcp = PCP_NONE};
 	f->id.sport = p->kind == RD_KIND_ROCE2 ? rd_be16(p->data + p->l4) : 0;
 	f->all.row = (uint16_t)grid_row(&a->grid);
 	f->place.home = it->place;

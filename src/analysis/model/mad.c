@@ -187,11 +187,6 @@ bool mad_rows(const struct rd_analysis *a, struct rd_report *r)
 	return true;
 }
 
-bool mad_is_smp(const struct rd_packet *p)
-{
-	return !p->dest_qp && rd_packet_is_mad(p);
-}
-
 void mad_take_smp(struct rd_analysis *a, const struct item *it)
 {
 	struct rd_point *point = grid_point(&a->grid, 0, it->ns);

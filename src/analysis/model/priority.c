@@ -10,11 +10,6 @@
 #define ETHER_VLAN 18
 #define VLAN_ID	   0xfff
 
-void priority_init(struct flow_priority *q)
-{
-	*q = (struct flow_priority){.tclass = TCLASS_NONE, .pcp = PCP_NONE};
-}
-
 static void pcp_take(struct flow_priority *q, unsigned int pcp)
 {
 	if (pcp == PCP_NONE)

@@ -173,8 +173,6 @@ void place_new(struct rd_analysis *a, struct flow *f);
 /* Counts a MAD (mad.c). */
 void mad_free(struct mads *mads);
 void mad_take(struct rd_analysis *a, const struct item *it);
-/* Of InfiniBand: SMPs use a separate virtual lane (VL15), and do not belong to a QP. */
-bool mad_is_smp(const struct rd_packet *p);
 void mad_take_smp(struct rd_analysis *a, const struct item *it);
 /* Fills the table of a report; false if out of memory. */
 bool mad_rows(const struct rd_analysis *a, struct rd_report *r);

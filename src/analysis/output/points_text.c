@@ -299,10 +299,12 @@ void rd_points_text(const struct rd_points *p, const struct rd_report_style *sty
 
 	put_head(p, style, out);
 	for (size_t i = 0; i < shown; i++) {
-		rd_verdict_line(p->verdicts[i].of, style, out);
+		const struct rd_judgement *v = p->verdicts[i].of;
+
+		layout_row(out, v->label, RD_LABEL_MAX + 1, v->row[0], layout_columns(style));
 		fprintf(out, "%*s ", RD_LABEL_MAX, "");
 		put_names(p, &p->verdicts[i], out);
-		put_owners(p->verdicts[i].of, style, out);
+		put_owners(v, style, out);
 	}
 	if (shown < p->n_faults)
 		fprintf(out, "%*s %zu more with a fault: -v or --json shows them\n", RD_LABEL_MAX,

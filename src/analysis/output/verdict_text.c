@@ -6,11 +6,6 @@
 
 #define HOSTS_SHOWN 8
 
-void rd_verdict_line(const struct rd_judgement *v, const struct rd_report_style *style, FILE *out)
-{
-	layout_row(out, v->label, RD_LABEL_MAX + 1, v->row[0], layout_columns(style));
-}
-
 void verdict_text(const struct rd_report *r, const struct rd_report_style *style, FILE *out)
 {
 	const struct rd_judgement *v = &r->verdict;
