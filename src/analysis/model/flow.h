@@ -152,7 +152,7 @@ struct flow_requests {
 	uint16_t before; /* PSNs before the first frame that were captured after it */
 	struct rd_verb_use *verbs;
 	/* Late packets, which are the beginning of a round or were reordered. */
-	uint32_t late_psn, late_n;
+	uint32_t late_psn, late_end, late_n; /* first PSN, the one after the last, packets */
 	uint64_t late_frame, late_ns;
 	uint32_t qkey;			   /* UD: of the last packet */
 	bool qkey_differs;		   /* from that of the first packet to this QP */

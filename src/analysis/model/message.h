@@ -29,7 +29,6 @@ static inline __attribute__((always_inline)) void message_take(
 						       : flow_verb(a, f, verb);
 	uint32_t payload = p->payload_len, size = f->req.message_bytes;
 	struct rd_reth reth;
-	bool cut = false;
 
 	if (p->op->bits & RD_OP_FIRST) {
 		size = 0;
@@ -47,8 +46,8 @@ static inline __attribute__((always_inline)) void message_take(
 	if (!(p->op->bits & RD_OP_LAST) && payload > f->req.mtu)
 		f->req.mtu = payload;
 	if (verb == RD_VERB_READ) {
-		cut = !rd_packet_reth(p, &reth); /* then its size is unknown */
-		payload = size = cut ? 0 : reth.length;
+		size = rd_packet_reth(p, &reth) ? reth.length : MESSAGE_UNSIZED; /* cut */
+		payload = size == MESSAGE_UNSIZED ? 0 : size;
 	} else if (verb == RD_VERB_ATOMIC) {
 		payload = size = 8;
 	}
@@ -59,6 +58,6 @@ static inline __attribute__((always_inline)) void message_take(
 		use->bytes += payload;
 	else if (p->op->bits & RD_OP_LAST)
 		use->bytes += size;
-	if (p->op->bits & RD_OP_LAST && !cut)
+	if (p->op->bits & RD_OP_LAST)
 		message_done(use, size);
 }

@@ -98,7 +98,8 @@ static void late_take(struct rd_analysis *a, struct flow *f, struct trouble *t, 
 	mark_late(a, f);
 	if (depth > t->late_depth && !is_slow(a, f))
 		t->late_depth = depth;
-	f->req.late_n += missing;
+	f->req.late_n++;
+	f->req.late_end = psn_add(psn, missing);
 	f->req.slow = true;
 }
 
@@ -108,7 +109,7 @@ static void late_take(struct rd_analysis *a, struct flow *f, struct trouble *t, 
  */
 static bool late_began(const struct flow *f, uint32_t psn)
 {
-	int32_t ahead = psn_diff(psn, psn_add(f->req.late_psn, f->req.late_n));
+	int32_t ahead = psn_diff(psn, f->req.late_end);
 
 	if (!f->req.late_n || ahead < 0)
 		return false;
@@ -119,9 +120,8 @@ static bool late_began(const struct flow *f, uint32_t psn)
 static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 	const struct item *it, uint32_t span, uint32_t missing)
 {
-	uint32_t psn = it->p->psn, start = psn;
-	uint32_t late_end = psn_add(f->req.late_psn, f->req.late_n), lost;
-	bool follows = f->req.late_n && psn == late_end;
+	uint32_t psn = it->p->psn, start = psn, lost;
+	bool follows = f->req.late_n && psn == f->req.late_end;
 
 	if (missing && is_sent_again(a, f, it)) {
 		request_settle(a, f);
@@ -129,19 +129,20 @@ static void old_take(struct rd_analysis *a, struct flow *f, struct trouble *t,
 		t->doubtful = f->ack.nak_frame && flow_sent(f, it) == SENT_UNKNOWN &&
 			      !before_capture(f, psn, 1);
 		round_begin(a, f, t, psn, psn, span);
-		lost_upstream(a, f, psn, t->fetches ? 1 : missing);
+		lost_upstream(a, f, psn, 1);
 	} else if (missing) {
 		t->unclear.late |=
 			(f->ack.nak_frame || is_slow(a, f)) && flow_sent(f, it) == SENT_UNKNOWN;
 		late_take(a, f, t, psn, missing, follows);
 		return;
 	} else if (late_began(f, psn)) {
-		lost = (uint32_t)psn_diff(psn, late_end);
+		lost = (uint32_t)psn_diff(psn, f->req.late_end);
 		mark_late_again(a, f);
 		lost_upstream(a, f, f->req.late_psn, f->req.late_n);
 		flow_incident(a, f, RD_INC_RETRANSMITTED, f->req.late_n);
-		round_begin(a, f, t, f->req.late_psn, f->req.late_psn, f->req.late_n + lost + span);
-		seq_add_hole(&t->pass, late_end, lost);
+		round_begin(a, f, t, f->req.late_psn, f->req.late_psn,
+			(uint32_t)psn_diff(psn, f->req.late_psn) + span);
+		seq_add_hole(&t->pass, f->req.late_end, lost);
 		f->req.late_n = 0;
 	} else {
 		bool late = f->req.late_n;
@@ -330,7 +331,7 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 			t->unclear.late |= !flow_knows_id(f, psn);
 			flow_take_back(f, RD_INC_LOST_UPSTREAM);
 		}
-		flow_incident(a, f, RD_INC_REORDERED, missing && !t->fetches ? missing : 1);
+		flow_incident(a, f, RD_INC_REORDERED, 1);
 		return missing > 0;
 	}
 	if (!f->round.active) {
@@ -341,7 +342,7 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 	t->repeats = true;
 	flow_incident(a, f, RD_INC_RETRANSMITTED, 1);
 	delayed_packet(a, f, t, it, span);
-	lost_upstream(a, f, psn, missing && t->fetches ? 1 : missing);
+	lost_upstream(a, f, psn, missing > 0);
 	return missing > 0;
 }
 
