@@ -246,7 +246,7 @@ end
 
 local function flow_new(addr, back, key, qp, sport)
 	local f = {addr = addr, back = back, key = key, qp = qp, sport = sport, mtu = 0, misses = 0, packets = 0,
-		missing = {}, recent = {}, recent_resp = {}, recent_n = 0, progress = 0, waited = 0, ulen = 0}
+		missing = {}, recent = {}, recent_resp = {}, recent_n = 0, cnps = {}, progress = 0, waited = 0, ulen = 0}
 	n_streams = n_streams + 1
 	f.stream = n_streams
 	flows[addr] = flows[addr] or {}
@@ -264,9 +264,10 @@ end
 
 -- --- IP identifications, times of the last packets (recent.c) ---------------------------------------
 
-local STEP = 125 -- ns
+local STEP, BETWEEN_CNPS = 125, 1000000 -- ns
 
 local function remember(f, psn, response)
+	f.ip_id = ip_id
 	if ip_id then
 		(response and f.recent_resp or f.recent)[psn % 32] = psn * 65536 + ip_id
 	elseif not response then
@@ -279,6 +280,16 @@ local function is_duplicate(f, psn, response)
 	local t = response and f.recent_resp or f.recent
 	local before = t[(psn - 1) % 32]
 	return ip_id and t[psn % 32] == psn * 65536 + ip_id and not (before and before % 65536 == ip_id)
+end
+
+local function is_same_cnp(f)
+	local same = 0
+	for i = 1, 4 do same = same + (f.cnps[i] == ip_id and 1 or 0) end
+	table.insert(f.cnps, 1, ip_id or 0)
+	f.cnps[5] = nil
+	if ip_id and same > 0 and same < 4 and ip_id ~= f.ip_id and now - f.cnp_at < BETWEEN_CNPS then return true end
+	f.cnp_at = now
+	return false
 end
 
 local function is_recent(f, psn)
@@ -1060,6 +1071,7 @@ local function take(raw, pinfo)
 		end
 		if now > f.progress then f.progress = now end
 		if asks >= 128 and not f.open_since then f.open_since = now end
+		f.ip_id = id
 		if id then f.recent[psn % 32] = psn * 65536 + id else remember(f, psn) end
 		if notes >= 0x40 or op >= 0xa0 then marks[frame] = {op = op, notes = notes} end
 		return f
@@ -1074,6 +1086,8 @@ local function take(raw, pinfo)
 	elseif part == 4 then
 		if is_duplicate(f, psn) then mark("duplicate") else remember(f, psn) end
 		if qp == 1 then cm_message(f, raw, bth + 20) end
+	elseif part == 5 and is_same_cnp(f) then
+		mark("duplicate")
 	end
 	return f
 end

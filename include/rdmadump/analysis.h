@@ -265,8 +265,9 @@ struct rd_side {
 	struct rd_congestion *congestion; /* NULL: no congestion mark, no CNP */
 	struct rd_held *held;		  /* NULL: no gap fits a pause */
 	struct rd_unclear unclear;
-	bool responded;	 /* it received responses of any kind: ACKs, NAKs, data */
-	bool identified; /* its last frame has an IP identification */
+	bool responded;	   /* it received responses of any kind: ACKs, NAKs, data */
+	bool identified;   /* its last frame has an IP identification */
+	bool counted_once; /* its CNPs have several, or else ACKs have: copies are known */
 	/* Its frames are of several VLANs, or only some have a tag; or some are outside of tunnels,
 	 * in which several networks use the same addresses and QPs. */
 	bool vlans_differ;

@@ -190,13 +190,8 @@ static inline void flow_count(struct rd_analysis *a, struct flow *f, const struc
 		flow_marks(a, f, p);
 }
 
-#define IN_STEP 8 /* messages: a peer that is farther ahead does not wait */
-
-/* Whether the peer has begun as many messages, or a few more. */
-static inline bool is_awaited(const struct times *t, const struct flow *peer)
-{
-	return peer && peer->times && peer->times->messages - t->messages < IN_STEP;
-}
+/* Messages that a peer has begun as well: one that is farther ahead does not wait. */
+#define IN_STEP 8
 
 /* A request, and what its side's time was spent on up to it. */
 static inline void request_take(struct rd_analysis *a, struct flow *f, const struct item *it)
@@ -218,7 +213,8 @@ static inline void request_take(struct rd_analysis *a, struct flow *f, const str
 			it->ns);
 	} else if (it->p->op->bits & RD_OP_FIRST) {
 		t->messages++;
-		if (f->ack.idle && is_awaited(t, peer))
+		if (f->ack.idle && peer && peer->times &&
+			peer->times->messages - t->messages < IN_STEP)
 			host_late(f->path->from, t->last_ns, it->ns);
 		if (f->ack.idle)
 			times_resume(t, peer ? peer->req.message_ns : 0, it->ns);

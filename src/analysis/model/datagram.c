@@ -125,12 +125,6 @@ static void uc_message(struct rd_analysis *a, struct flow *f, const struct item 
 		goodput_add(a, &f->req.goodput, f->req.message_bytes);
 }
 
-/* Whether a packet was sent before the first one of the capture, and is late. */
-static bool is_from_before(const struct flow *f, uint32_t psn)
-{
-	return f->req.packets < START_PACKETS && psn_diff(psn, f->req.first) < 0;
-}
-
 /* UC: nothing is retransmitted, so a gap is a loss. */
 void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
@@ -156,7 +150,8 @@ void request_uc(struct rd_analysis *a, struct flow *f, const struct item *it)
 			flow_incident(a, f, RD_INC_GAP, 1);
 			flow_incident(a, f, RD_INC_UNSEEN, (uint64_t)d);
 			seq_add_hole(&t->seen, f->req.next, (uint32_t)d);
-		} else if (is_from_before(f, psn)) {
+		} else if (f->req.packets < START_PACKETS && psn_diff(psn, f->req.first) < 0) {
+			/* sent before the first one of the capture */
 			flow_incident(a, f, RD_INC_REORDERED, 1);
 			return;
 		} else if (seq_fill(&t->seen, psn, 1)) {

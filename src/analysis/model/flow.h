@@ -89,6 +89,7 @@ struct waiting {
 
 #define RECENT	    32
 #define RECENT_NONE 0xffffffff
+#define NEWEST_CNPS 4
 
 /*
  * Where its frames are captured. A file may have the same packet from several interfaces, and both
@@ -242,8 +243,9 @@ struct flow_responses {
 struct flow_recent {
 	uint32_t *value[2];
 	uint8_t capacity[2];
-	uint16_t ip_id; /* of the newest frame */
-	uint64_t ns;	/* of the newest request without one */
+	uint16_t ip_id;		    /* of the newest frame */
+	uint16_t cnps[NEWEST_CNPS]; /* those of CNPs, the newest first; 0: none */
+	uint64_t ns;		    /* of the newest request without one */
 };
 
 struct app_queue;
@@ -420,14 +422,16 @@ void flow_drop(struct flow_table *t, struct flow *f);
 struct flow *flow_allocate(struct flow_table *t);
 void flow_release(struct flow_table *t, size_t index);
 bool flow_is_duplicate(const struct flow *f, const struct item *it, bool response);
+/* The same of a CNP, which it remembers: called once for each. */
+bool flow_is_same_cnp(struct flow *f, const struct item *it);
 
 enum sent { SENT_UNKNOWN, SENT_BEFORE, SENT_AFTER };
 
 /* Whether a request was sent before or after the newest one, by IP identifications. */
 enum sent flow_sent(const struct flow *f, const struct item *it);
 
-/* Whether the identification of the request with this PSN is still remembered. */
-bool flow_knows_id(const struct flow *f, uint32_t psn);
+/* The identification of the request with this PSN; 0: not known any more. */
+uint32_t flow_id_of(const struct flow *f, uint32_t psn);
 
 /*
  * Whether a frame has a later identification than its packet had, or than all earlier ones: a

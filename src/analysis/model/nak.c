@@ -130,7 +130,7 @@ static void nak_sequence(struct rd_analysis *a, struct flow *f, struct flow *r, 
 		return;
 	}
 	responded(a, r);
-	/* The same NAK again, before its round: a copy, or the packet between was missed. */
+	/* The same NAK before its round: a copy, or the capture missed the packet between. */
 	if (r->ack.nak_frame && r->ack.nak_psn == psn)
 		return;
 	early = !r->ack.acked && psn_diff(psn, r->req.first) < 0;

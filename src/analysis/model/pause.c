@@ -211,12 +211,6 @@ static void class_gap(
 	}
 }
 
-/* Whether pauses of a priority may stop the packets of a flow; unknown without a VLAN tag. */
-static bool may_stop(const struct flow *f, unsigned int class)
-{
-	return class == ALL || f->priority.pcp == PCP_NONE || f->priority.pcp == class;
-}
-
 /* RDMA packets of its MAC address show its own, unless it forwards them: fewer hops are left. */
 static void name_sender(struct sender *s, const struct rd_packet *p)
 {
@@ -248,8 +242,10 @@ void pause_gap(struct rd_analysis *a, struct flow *f, const struct item *it)
 
 		if (is_sender(a, s, it->p) || !f->traffic.frames)
 			continue;
+		/* Without a VLAN tag the packets may have any priority. */
 		for (unsigned int k = 0; k < RD_PAUSE_CLASSES; k++)
-			if ((s->classes[k].since_ns || s->classes[k].at) && may_stop(f, k))
+			if ((s->classes[k].since_ns || s->classes[k].at) &&
+				(k == ALL || f->priority.pcp == PCP_NONE || f->priority.pcp == k))
 				class_gap(a, f, &s->classes[k], k);
 	}
 }

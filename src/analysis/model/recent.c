@@ -11,6 +11,7 @@
  * to READs and atomics make the sender go back without a timer. */
 #define COPY_STEPS	 32
 #define COPY_STEPS_FETCH 8
+#define COPY_NS		 UINT64_C(1000000) /* between CNPs */
 
 /* The slot of a PSN. The upper half of a value is the lower 16 bits of its PSN. */
 static uint32_t *recent_at(const struct flow *f, bool response, uint32_t psn)
@@ -74,6 +75,22 @@ bool flow_is_duplicate(const struct flow *f, const struct item *it, bool respons
 	       (before & 0xffff) != it->ip_id;
 }
 
+/* CNPs have no PSNs: the newest are compared, unless their sender always writes the same. */
+bool flow_is_same_cnp(struct flow *f, const struct item *it)
+{
+	const struct rd_incident *last = incident_of(&f->incidents, RD_INC_CNP);
+	const uint16_t id = (uint16_t)it->ip_id;
+	uint16_t *was = f->recent.cnps;
+	unsigned int same = 0;
+
+	for (unsigned int i = 0; i < NEWEST_CNPS; i++)
+		same += was[i] == id;
+	memmove(was + 1, was, (NEWEST_CNPS - 1) * sizeof(*was));
+	*was = id;
+	return HAS_IP_ID(it->ip_id) && last && same && same < NEWEST_CNPS &&
+	       id != f->recent.ip_id && it->ns - last->last_ns < COPY_NS;
+}
+
 bool flow_is_recent(const struct flow *f, const struct item *it)
 {
 	uint32_t psn = it->p->psn, was;
@@ -90,27 +107,21 @@ bool flow_is_recent(const struct flow *f, const struct item *it)
 	       steps <= (fetches ? COPY_STEPS_FETCH : COPY_STEPS);
 }
 
-/* The identification of the request with this PSN; 0: not known any more. */
-static uint32_t id_of(const struct flow *f, uint32_t psn)
+uint32_t flow_id_of(const struct flow *f, uint32_t psn)
 {
 	uint32_t value = f->recent.capacity[0] ? *recent_at(f, false, psn) : RECENT_NONE;
 
 	return value != RECENT_NONE && value >> 16 == (psn & 0xffff) ? value & 0xffff : 0;
 }
 
-bool flow_knows_id(const struct flow *f, uint32_t psn)
-{
-	return id_of(f, psn) != 0;
-}
-
 /* Whether the sender counts its identifications, as its three newest requests show. */
 static bool ids_count(const struct flow *f, uint32_t *newest)
 {
-	uint32_t id = id_of(f, psn_add(f->req.next, 0xffffff));
+	uint32_t id = flow_id_of(f, psn_add(f->req.next, 0xffffff));
 
 	*newest = id;
 	for (uint32_t back = 2; back <= 3; back++) {
-		uint32_t older = id_of(f, psn_add(f->req.next, 0x1000000 - back));
+		uint32_t older = flow_id_of(f, psn_add(f->req.next, 0x1000000 - back));
 		uint16_t step = (uint16_t)(id - older);
 
 		if (!id || !older || !step || step > ID_STEP)
@@ -126,7 +137,7 @@ static bool ids_count(const struct flow *f, uint32_t *newest)
  */
 enum sent flow_sent(const struct flow *f, const struct item *it)
 {
-	uint32_t newest, copy = id_of(f, it->p->psn);
+	uint32_t newest, copy = flow_id_of(f, it->p->psn);
 	uint16_t ahead;
 
 	if (!HAS_IP_ID(it->ip_id) || !ids_count(f, &newest))

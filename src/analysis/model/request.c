@@ -224,12 +224,6 @@ static uint32_t before_first(
 	return span;
 }
 
-/* Whether the PSN that the CM agreed on is of another connection: the first packet is far away. */
-static bool is_other_connection(const struct flow *f, int32_t d)
-{
-	return f->req.start_known && f->req.packets == 1 && (d < 0 || d > FAR_IDLE);
-}
-
 /* The next response shows whether the same connection goes on after a gap. */
 static void doubt_gap(const struct flow *f, struct trouble *t, uint32_t psn)
 {
@@ -328,7 +322,7 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 	}
 	if ((!missing || f->round.active) && flow_sent(f, it) == SENT_BEFORE) {
 		if (!missing) { /* its own retransmission was here first, or it is a copy */
-			t->unclear.late |= !flow_knows_id(f, psn);
+			t->unclear.late |= !flow_id_of(f, psn);
 			flow_take_back(f, RD_INC_LOST_UPSTREAM);
 		}
 		flow_incident(a, f, RD_INC_REORDERED, 1);
@@ -360,7 +354,8 @@ static bool sequence_odd(
 	t->fetches = it->p->op->bits & (RD_OP_READ | RD_OP_ATOMIC);
 	if (it->p->kind == RD_KIND_ROCE2 && rd_be16(it->p->data + it->p->l4) != f->id.sport)
 		t->unclear.ports_differ = true;
-	if (is_other_connection(f, d)) {
+	/* The PSN that the CM agreed on is of another connection: the first packet is far away. */
+	if (f->req.start_known && f->req.packets == 1 && (d < 0 || d > FAR_IDLE)) {
 		flow_expect(f, psn);
 	} else if (request_restarts(f, it->p, d)) {
 		flow_incident(a, f, RD_INC_RESTART, 1);

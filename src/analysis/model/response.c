@@ -346,10 +346,9 @@ static void atomic_response(struct rd_analysis *a, struct flow *f, const struct 
 		return;
 	}
 	/* One after a missing response is not taken, and comes again. */
-	if (!r || is_taken(a, r, it->p))
-		goodput_add(a, &f->resp.goodput, 8);
-	else
+	if (r && !is_taken(a, r, it->p))
 		return;
+	goodput_add(a, &f->resp.goodput, 8);
 	if (r && !acknowledge(a, r, psn_add(it->p->psn, 1), it->ns))
 		f->pair.misses++;
 }
@@ -460,6 +459,10 @@ void response_rc(struct rd_analysis *a, struct flow *f, const struct item *it)
 void response_cnp(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	a->totals.cnp_frames++;
+	if (flow_is_same_cnp(f, it)) {
+		flow_incident(a, f, RD_INC_RESPONSE_DUPLICATED, 1);
+		return;
+	}
 	flow_incident(a, f, RD_INC_CNP, 1);
 	a->point->cnp++;
 	priority_take(a, f, it->p);

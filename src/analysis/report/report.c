@@ -48,6 +48,10 @@ static bool fill_requests(struct rd_side *s, const struct flow *f)
 		s->unclear = f->trouble->unclear;
 	}
 	s->identified = f->recent.ip_id;
+	s->counted_once =
+		incident_of(&f->incidents, RD_INC_CNP)
+			? *f->recent.cnps && *f->recent.cnps != f->recent.cnps[NEWEST_CNPS - 1]
+			: f->recent.ip_id;
 	s->vlans_differ = f->priority.vlans_differ || (f->id.shared && f->id.outside);
 	s->shared = f->id.shared;
 	s->unclear_rounds = f->round.unclear;

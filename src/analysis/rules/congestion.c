@@ -374,7 +374,7 @@ const struct rule rules_of_congestion[] = {
 		.meaning = "switches on the path mark packets: the path is congested (incast, slow "
 			   "link)",
 		.next = "look at which senders share the congested port; check the DCQCN settings",
-		.traits = HOLDS_BACK,
+		.traits = HOLDS_BACK, .doubts = {COUNTED_TWICE},
 		.cause = CAUSE(7, "CONGESTED",
 			"{r} reports congestion on the path from {s}, and asks it to slow down.",
 			RD_LIKELY, "Congestion notifications", 0, ANYWHERE(FA)),

@@ -17,12 +17,10 @@ FOR_ALL(ONE_WAY, "only one direction was captured", !l->other->seen)
  * Frames that the analysis treated as damaged, in a file whose ICRCs turned out to mean nothing:
  * they were valid, and are missing from the analysis.
  */
-WHETHER(has_dropped_frames,
-	l->r->totals.icrc_doubted &&
-		(l->a->icrc_lost.count || count(l, RD_INC_ICRC) || theirs(l, RD_INC_ICRC)))
-
 FOR_ALL(CUT, "headers are missing: NAKs or lengths may be among them",
-	count(l, RD_INC_CUT) || theirs(l, RD_INC_CUT) || has_dropped_frames(l))
+	count(l, RD_INC_CUT) || theirs(l, RD_INC_CUT) ||
+		(l->r->totals.icrc_doubted &&
+			(l->a->icrc_lost.count || count(l, RD_INC_ICRC) || theirs(l, RD_INC_ICRC))))
 
 static uint64_t missed(const struct look *l)
 {
@@ -53,11 +51,7 @@ static double missed_of_pair(const struct look *l)
 FOR_ALL(ABSENCE, "the capture missed packets, which may be of this QP pair",
 	missed_of_pair(l) * RARE > (double)l->f->evidence.count)
 
-bool began_before(const struct look *l)
-{
-	return count(l, RD_INC_FROM_BEFORE);
-}
-FOR_ALL(BEFORE, "packets were sent before the capture began", began_before(l))
+FOR_ALL(BEFORE, "packets were sent before the capture began", count(l, RD_INC_FROM_BEFORE))
 
 FOR_ALL(ONCE, "it happened once", l->f->evidence.count == 1)
 
@@ -69,11 +63,7 @@ bool is_clock_coarse(const struct rd_report *r)
 	return !r->totals.step_ns || r->totals.step_ns > COARSE_NS;
 }
 
-bool has_coarse_clock(const struct look *l)
-{
-	return is_clock_coarse(l->r);
-}
-FOR_ALL(COARSE_CLOCK, "the capture's clock has coarse steps", has_coarse_clock(l))
+FOR_ALL(COARSE_CLOCK, "the capture's clock has coarse steps", is_clock_coarse(l->r))
 
 FOR_ALL(SHARED, "another network has the same addresses and QPs", l->s->shared || l->other->shared)
 
@@ -159,6 +149,21 @@ static bool has_copies(const struct rd_side *s)
 FOR_ALL(HOST_COPIES, "frames of these hosts are captured twice: a copy looks retransmitted",
 	!l->s->identified && any_between_hosts(l, has_copies))
 
+#define TIMER_NS UINT64_C(8192) /* the shortest of IBTA volume 1, 9.9.1: 4.096 us * 2^1 */
+#define COPY_NS	 UINT64_C(1000000)
+
+/* Whether frames without IP identifications came twice, or all requests again before any timer. */
+static bool may_have_copies(const struct rd_side *s)
+{
+	return has_copies(s) || (!s->identified && is_all_again(s) &&
+					rd_side_incident(s, RD_INC_ROUND_TIMEOUT)->count &&
+					rd_side_latency(s, RD_LATENCY_TIMEOUT)->p50 < COPY_NS);
+}
+
+/* Of ACKs and CNPs without an identification. */
+DOUBT_OF(, COUNTED_TWICE, RD_LIKELY, "frames of these hosts may be captured twice: copies count",
+	!l->other->counted_once && any_between_hosts(l, may_have_copies))
+
 /*
  * Whether the file may have each packet twice, from two points: then which one is a retransmission
  * is not known. NAKs show it: a receiver sends one, and the sender goes back once for it.
@@ -166,12 +171,9 @@ FOR_ALL(HOST_COPIES, "frames of these hosts are captured twice: a copy looks ret
 FOR_ALL(EACH_TWICE, "the file may have each packet twice",
 	count(l, RD_INC_NAK_SEQUENCE) > 1 &&
 		count(l, RD_INC_NAK_SEQUENCE) * 2 >= count(l, RD_INC_ROUND_NAK) * 3 &&
-		is_all_again(l))
+		is_all_again(l->s))
 
 /* --- retransmissions -------------------------------------------------------------------------- */
-
-#define TIMER_NS UINT64_C(8192) /* the shortest of IBTA volume 1, 9.9.1: 4.096 us * 2^1 */
-#define COPY_NS	 UINT64_C(1000000)
 
 /*
  * Whether a mirror's copies may be what looks like retransmissions: sooner than any timer, or soon
@@ -208,13 +210,9 @@ bool is_refused(const struct look *l)
 }
 FOR_ALL(REFUSED, "a request was refused", is_refused(l))
 
-bool lacks_earlier(const struct look *l)
-{
-	return l->s->end.lacks;
-}
 FOR_ALL(LACKS_EARLIER,
 	"packets before these are missing here: a receiver responds to none after them",
-	lacks_earlier(l))
+	l->s->end.lacks)
 
 /*
  * Responses may have taken another way since then, or the capture lost them. One that missed frames

@@ -42,9 +42,9 @@ static inline uint64_t copies_of(const struct look *l)
 }
 
 /* Whether at least half of the requests are repeated, which loss hardly explains. */
-static inline bool is_all_again(const struct look *l)
+static inline bool is_all_again(const struct rd_side *s)
 {
-	return count(l, RD_INC_RETRANSMITTED) * 2 >= l->s->requests;
+	return rd_side_incident(s, RD_INC_RETRANSMITTED)->count * 2 >= s->requests;
 }
 
 /* Out of so many, those that are not of a part. */
@@ -116,14 +116,12 @@ bool is_one_direction(const struct look *l);
 
 /* Whether frames of a file are not in the order of the wire, or from several places. */
 bool is_disordered(const struct look *l);
-bool is_refused(const struct look *l), has_coarse_clock(const struct look *l),
-	began_before(const struct look *l), lacks_earlier(const struct look *l),
-	are_few_rounds(const struct look *l);
+bool is_refused(const struct look *l), are_few_rounds(const struct look *l);
 
 extern const struct doubt CAPTURE_LOST[1], UNDECLARED[1], ONE_WAY[1], CUT[1], MISSED[1],
 	MISSED_MANY[1], ABSENCE[1], BEFORE[1], ONCE[1], COARSE_CLOCK[1], SHARED[1], DISORDERED[1],
 	TIMED_COPIES[1], REORDERED[1], PATHS[1], HOSTS_LATE[1], HOST_COPIES[1], EACH_TWICE[1],
-	NO_TIMER[1], REUSED[1], DISCARDED[1], REFUSED[1], LACKS_EARLIER[1];
+	NO_TIMER[1], REUSED[1], DISCARDED[1], REFUSED[1], LACKS_EARLIER[1], COUNTED_TWICE[1];
 
 /* What makes it incomplete, of this QP pair. */
 #define INCOMPLETE CAPTURE_LOST, DISORDERED, ONE_WAY, CUT, TIMED_COPIES, MISSED

@@ -20,7 +20,7 @@ DOUBT(others_are_late, "others were late, and taken for lost",
 DOUBT(may_be_on_their_way,
 	"they may have been on their way when the NAK was sent: the capture's clock has coarse "
 	"steps",
-	has_coarse_clock(l) && count(l, RD_INC_SELECTIVE))
+	is_clock_coarse(l->r) && count(l, RD_INC_SELECTIVE))
 
 /* Frames that are damaged or trimmed are not lost. */
 static uint64_t damaged_ones(const struct look *l)
@@ -57,7 +57,7 @@ static bool never_arrives(const struct look *l, struct rd_finding *f)
 	f->evidence.first_ns = f->evidence.last_ns = l->s->end.ns;
 	rd_finding_frame(f, l->s->traffic.last_frame);
 	return (l->s->end.how == RD_ENDING_RETRY || l->s->end.how == RD_ENDING_STOPPED) &&
-	       is_rc(l) && lacks_earlier(l);
+	       is_rc(l) && l->s->end.lacks;
 }
 
 /* --- responses -------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static bool may_be_far_away(const struct look *l)
 
 	for (unsigned int verb = 0; verb < RD_VERB_COUNT; verb++)
 		messages += rd_side_verb(l->s, (enum rd_verb)verb)->messages;
-	return count(l, RD_INC_CROSSED) || is_all_again(l) ||
+	return count(l, RD_INC_CROSSED) || is_all_again(l->s) ||
 	       count(l, RD_INC_RESPONSE_LOST) * 4 > messages;
 }
 

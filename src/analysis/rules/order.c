@@ -111,8 +111,8 @@ DOUBT(are_few, "no more than rounds: it may be chance", copies_of(l) <= rounds(l
  * stood still until the timer had fired: both leave it at once, though not often.
  */
 DOUBT(may_be_early, "without IP identifications, an early retransmission looks the same",
-	l->s->unclear.copies_timed &&
-		(rounds(l) || began_before(l) || has_coarse_clock(l) || copies_of(l) <= FEW_COPIES))
+	l->s->unclear.copies_timed && (rounds(l) || count(l, RD_INC_FROM_BEFORE) ||
+					      is_clock_coarse(l->r) || copies_of(l) <= FEW_COPIES))
 
 /* The capture may have missed the request again. */
 DOUBT(may_be_answered_again, "a request that the capture missed may have been answered again",

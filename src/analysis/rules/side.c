@@ -253,7 +253,7 @@ was silent is unknown */
 		OF_RESPONSES, "infiniband.aeth.syndrome.credit_count == 0", .when = no_credits,
 		.meaning = "all receives of the receiver are in use: SENDs and WRITEs with "
 			   "immediate data wait, or get RNR NAKs",
-		.next = "post more receives"},
+		.next = "post more receives", .doubts = {COUNTED_TWICE}},
 	{"starving", RD_SEV_NOTE, RD_POSSIBLE, 0, starving,
 		"one QP uses most of the link while others wait", NULL, OF_REQUESTS,
 		.meaning = "one heavy QP fills queues that others share",

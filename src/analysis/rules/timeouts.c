@@ -107,7 +107,7 @@ DOUBT(is_exception, "most rounds have a NAK: that of these may be missing",
  */
 DOUBT(may_be_copies, "copies of a mirror look the same",
 	latency(l, RD_LATENCY_TIMEOUT)->p50 < MS &&
-		(copies_of(l) > rounds(l) || (!l->s->identified && is_all_again(l))))
+		(copies_of(l) > rounds(l) || (!l->s->identified && is_all_again(l->s))))
 
 /* A NAK may be missing, or came before the capture; or the response was there in time. */
 DOUBT(lacks_naks, "gaps are without a NAK, which may be missing here, too",
