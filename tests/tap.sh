@@ -145,7 +145,8 @@ fits() {
 # as_kept NAME FILE: it is tests/data/kept/NAME.zst; UPDATE_GOLDEN=1 writes that
 as_kept() {
 	[ -z "${UPDATE_GOLDEN-}" ] || zstd -qf -19 --long "$2" -o "$TEST_DATA/kept/$1.zst"
-	zstd -dcq --long "$TEST_DATA/kept/$1.zst" | diff -u -F '^[$]' - "$2" >"$tmp/diff"
+	zstd -dcq --long "$TEST_DATA/kept/$1.zst" | diff -u -F '^[$]' - "$2" >"$tmp/diff" ||
+		! echo "if this is meant: UPDATE_GOLDEN=1 make check TESTS=tests/${0##*tests/}" >>"$tmp/diff"
 	ok "as kept: $1" "$tmp/diff"
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump counters`: copied trees against the output kept with them, live growth on the model, hostile trees.
-# UPDATE=1 rewrites the kept output.
+# UPDATE_GOLDEN=1 rewrites the kept output.
 . "${srcdir:-.}/tests/tap.sh"
 need_tool jq python3
 
@@ -16,7 +16,7 @@ valid() { # NAME FILE of one or many objects: it fits the schema
 	fits "$1" counters - <"$tmp/valid"
 }
 keep() { # NAME FILE: compares with what is kept
-	[ -z "${UPDATE-}" ] || cp "$tmp/out" "$2"
+	[ -z "${UPDATE_GOLDEN-}" ] || cp "$tmp/out" "$2"
 	holds "$1" diff -u "$2" "$tmp/out"
 }
 
@@ -54,7 +54,7 @@ for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
 	counters --sysroot "$tmp/$tree" --json >"$tmp/json" 2>&1
 	grep -vE '^  +"(program|start_ns|time_ns)": ' "$tmp/json" >"$tmp/out"
 	keep "$tree: JSON" "$tmp/$tree/counters.json"
-	[ -z "${UPDATE-}" ] || { rm -rf "$tmp/kept" && "$pack" unpack "$last" "$tmp/kept" && cp "$tmp/$tree"/counters{,-all}.* "$tmp/kept" && "$pack" pack "$tmp/kept" "$last"; }
+	[ -z "${UPDATE_GOLDEN-}" ] || { rm -rf "$tmp/kept" && "$pack" unpack "$last" "$tmp/kept" && cp "$tmp/$tree"/counters{,-all}.* "$tmp/kept" && "$pack" pack "$tmp/kept" "$last"; }
 	mv "$tmp/json" "$tmp/out"
 	jq -r '.ports[].counters[] | select(.unit) | "\(.name | sub(".*/"; ""))\t\(.meaning)"' "$tmp/out" |
 		awk -F '\t' 'NR == FNR { names[$3]; all[$3, $4]; next } $1 in names && !(($1, $2) in all)' "$tmp/explained" - >"$tmp/unlike"

@@ -9,7 +9,7 @@ need_tool jq
 known() {
 	sort -u >"$tmp/names"
 	jq -r --arg kind "$1" '.codes[] | select(.kind == $kind) | .name // .number' "$tmp/list" | sort -u >"$tmp/known"
-	is "$2: all are known" "$(comm -23 "$tmp/names" "$tmp/known" | tr '\n' ' ')" ""
+	is "$2: explain knows all (docs/how-to-add.md says how)" "$(comm -23 "$tmp/names" "$tmp/known" | tr '\n' ' ')" ""
 	holds "$2: enough of them" [ "$(wc -l <"$tmp/names")" -ge "$3" ]
 	"$RDMADUMP" explain --json "$(head -n 1 "$tmp/names")" | jq -r '.answers[].codes[].kind' >"$tmp/kinds"
 	has "$2: one of them is explained" "$tmp/kinds" "^$1\$"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump info` over each tree of tests/data/sysfs against the output kept with it; the conditions of a capture on
-# modelled devices; the same facts as other tools give. UPDATE=1 rewrites the kept output.
+# modelled devices; the same facts as other tools give. UPDATE_GOLDEN=1 rewrites the kept output.
 # shellcheck source=tests/tap.sh
 . "$(dirname "$0")/../tap.sh"
 need_tool jq
@@ -26,7 +26,7 @@ for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz
 	done
 	fits "$tree, schema" info - < <(jq -c . "$tmp/json")
 	sed -i '/^  "program": /d; /^  "start_ns": /d' "$tmp/json"
-	[ -z "${UPDATE-}" ] || { cp "$tmp/text" "$kept.txt" && cp "$tmp/json" "$kept.json" && "$here/../pack" pack "$tmp/$tree" "$archive"; }
+	[ -z "${UPDATE_GOLDEN-}" ] || { cp "$tmp/text" "$kept.txt" && cp "$tmp/json" "$kept.json" && "$here/../pack" pack "$tmp/$tree" "$archive"; }
 	holds "$tree, text" diff -u "$kept.txt" "$tmp/text"
 	# Without -v, the netdevs whose DCB was not queried are left out, and columns are narrower.
 	holds "$tree, text without -v" diff <(grep -v '^  DCB  .*: not queried: ' "$kept.txt" | squeezed) <(squeezed <"$tmp/brief")

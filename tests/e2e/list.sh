@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `rdmadump list` over each tree of tests/data/sysfs against the output kept with it, and its exit statuses.
-# UPDATE=1 rewrites the kept output. RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
+# UPDATE_GOLDEN=1 rewrites the kept output. RDMADUMP: the program; TEST_DATA: tests/data. Output: TAP.
 # shellcheck source=tests/tap.sh
 . "$(dirname "$0")/../tap.sh"
 here=$(dirname "$0")
@@ -15,7 +15,7 @@ list() { # the arguments -> $tmp/out, $tmp/err, $status
 }
 
 expect_output() { # name, file with the output that is right
-	[ -z "${UPDATE-}" ] || cp "$tmp/out" "$2"
+	[ -z "${UPDATE_GOLDEN-}" ] || cp "$tmp/out" "$2"
 	[ "$status" -eq 0 ] && [ ! -s "$tmp/err" ] && diff -u "$2" "$tmp/out" >"$tmp/diff"
 	ok "$1" "$tmp/diff"
 }
@@ -38,7 +38,7 @@ for archive in "$TEST_DATA"/sysfs/*.tar.gz "$TEST_DATA"/sysfs/functions/*.tar.gz
 	fits "$tree, schema" list "$tmp/out"
 	sed -i '/^  "program": /d; /^  "start_ns": /d' "$tmp/out"
 	expect_output "$tree, json" "$kept/list.json"
-	[ -z "${UPDATE-}" ] || "$here/../pack" pack "$kept" "$archive"
+	[ -z "${UPDATE_GOLDEN-}" ] || "$here/../pack" pack "$kept" "$archive"
 done
 
 mkdir -p "$tmp/none/sys"

@@ -8,7 +8,6 @@
  * which a READ or WRITE of RDMA carries.
  */
 #include "analysis/apps/apps.h"
-#include "test.h"
 #include <rdmadump/bytes.h>
 
 #define MAGIC	 0x6b763031U /* "kv01" */
@@ -72,7 +71,7 @@ static void kv_status(char *buf, size_t capacity, uint64_t operation, uint32_t s
 		snprintf(buf, capacity, "status %u", status);
 }
 
-static const struct app app_kv = {
+const struct app app_kv = {
 	.key = "kv",
 	.name = "key-value store",
 	.requests = "requests",
@@ -85,6 +84,8 @@ static const struct app app_kv = {
 };
 
 /* --- tests ------------------------------------------------------------------------------------ */
+
+#include "test.h"
 
 /* What the message of `length` bytes, of which so many were captured, is taken for. */
 static enum app_role role_of(

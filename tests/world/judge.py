@@ -98,7 +98,7 @@ class Verdict:
             self.judge(rule, certainty, where, self.known(case, index, predicates.OF_CAPTURE[rule](case)), f["count"])
             self.figures(case, where)
         elif rule not in predicates.OF_FLOW:
-            self.false.append((rule, certainty, where, "the judge has no predicate for this rule: add one"))
+            self.false.append((rule, certainty, where, "tests/world/predicates.py has no row for this rule: add one"))
         else:
             c = conversations.get(f["conversation"])
             side = f["side"] or "a"
@@ -183,7 +183,7 @@ class Verdict:
             key = where and (where[1], where[2], int(where[3], 16) if where[3] else None)
             case.row = rows.get(key) or next((r for k, r in rows.items() if key and k[:2] == key[:2] and not key[2]), {})
             if f["rule"] not in predicates.OF_ENDS:
-                self.false.append((f["rule"], f["certainty"], f["where"], "the judge has no predicate for this rule: add one"))
+                self.false.append((f["rule"], f["certainty"], f["where"], "tests/world/predicates.py has no row for this rule: add one"))
                 continue
             self.judge(f["rule"], f["certainty"], "%s (%s)" % (f["where"], f["title"]),
                        predicates.OF_ENDS[f["rule"]](case), f["count"])
