@@ -94,6 +94,12 @@ void rd_cli_ending_signals(sigset_t *set);
 /* Has them set rd_cli_ended. `flags` of sigaction(2): SA_RESETHAND, so that a second one ends the
  * program. */
 void rd_cli_catch_ending(int flags);
+/* ... and only while rd_cli_wait() waits with the mask `before`, so that none is missed before it.
+ */
+void rd_cli_hold_ending(sigset_t *before);
+/* Until the descriptor is ready, if there is one, a signal, or this time of the monotonic clock. */
+struct pollfd;
+void rd_cli_wait(struct pollfd *fd, uint64_t end_ns, const sigset_t *let_in);
 extern volatile sig_atomic_t rd_cli_ended;
 /* Whether one of them is pending; it stays so. */
 bool rd_cli_is_ending(void);
