@@ -48,9 +48,11 @@ void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
 
 /*
  * Prints one line on stderr at every log level; control characters in `line` are escaped, including
- * \n.
+ * \n. A terminal gets several, if it is narrower.
  */
 void rd_cli_say(const char *prefix, const char *line);
+/* ... of a report, behind two blanks. */
+void rd_cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The columns of a terminal, or $COLUMNS; 0: it is none. */
 unsigned int rd_cli_columns(int fd);
