@@ -23,6 +23,9 @@ void rd_printable_put(FILE *out, const char *text, size_t n);
 /* The number of bytes at the end of `text` that begin a UTF-8 character and do not complete it. */
 size_t rd_utf8_unfinished(const char *text, size_t n);
 
+/* The number of bytes of `text` that are its first `columns` characters, or all of it. */
+size_t rd_utf8_fit(const char *text, size_t columns);
+
 /* A copy with U+FFFD for each byte that is not UTF-8; the caller frees it. NULL: out of memory. */
 char *rd_utf8_copy(const char *text);
 

@@ -34,8 +34,13 @@ struct rd_sheet {
 	size_t n_cells;
 };
 
-/* Text in lines of at most `width` columns, each but the first behind `indent` blanks. */
-void rd_put_wrapped(FILE *out, const char *text, size_t indent, size_t width);
+/*
+ * Where a line breaks that begins in column `at`: how many bytes of the text belong on it, at least
+ * a word; *next: where the next line starts.
+ */
+size_t rd_break(const char *text, size_t at, size_t columns, size_t *next);
+/* Text that begins in column `at`, in lines each but the first of which begins in column `hang`. */
+void rd_put_wrapped(FILE *out, const char *text, size_t at, size_t hang, size_t columns);
 
 /* `document` is what the JSON is added to, from now on the sheet's. */
 void rd_sheet_open(struct rd_sheet *s, FILE *out, json_t *document);

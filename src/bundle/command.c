@@ -29,6 +29,14 @@ static int add_file(const struct option_use *use, struct rd_error *err)
 
 static void check(const struct rd_bundle_config *s, struct argp_state *state)
 {
+	static const char *const others[] = {".zip", ".tar", ".gz", ".tgz", ".xz", ".bz2", ".7z"};
+	const char *dot = s->output ? strrchr(s->output, '.') : NULL;
+
+	if (dot && RD_ANY(other, others, RD_COUNT(others), !strcmp(*other, dot)))
+		rd_cli_usage_error(state->name,
+			"-w '%s': a bundle is a tar file that is compressed by zstd: name it "
+			".tar.zst",
+			s->output);
 	if (s->device && !s->capture_s && !s->part)
 		rd_cli_usage_error(state->name,
 			"'%s': a bundle has all devices; to capture on one: --capture SECONDS",

@@ -43,6 +43,8 @@ void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
 
 /* Prints one line on stderr at every log level; control characters in it are escaped, also \n. */
 void rd_cli_say(const char *prefix, const char *line);
+/* ... of a report, behind two blanks. */
+void rd_cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The columns of a terminal, or $COLUMNS; 0: it is none. */
 unsigned int rd_cli_columns(int fd);
@@ -85,6 +87,11 @@ void rd_cli_hold_requests(void);
 void rd_cli_ending_signals(sigset_t *set);
 /* Has them set rd_cli_ended. `flags` of sigaction(2): SA_RESETHAND, for the second to end it. */
 void rd_cli_catch_ending(int flags);
+/* ... and only while rd_cli_wait() waits with the mask `before`, so that none is missed. */
+void rd_cli_hold_ending(sigset_t *before);
+/* Until the descriptor is ready, if there is one, a signal, or this time of the monotonic clock. */
+struct pollfd;
+void rd_cli_wait(struct pollfd *fd, uint64_t end_ns, const sigset_t *let_in);
 extern volatile sig_atomic_t rd_cli_ended;
 /* Whether one of them is pending; it stays so. */
 bool rd_cli_is_ending(void);

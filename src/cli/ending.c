@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The signals that end a command, and how long a command waits for an adapter after one. */
 #include "cli.h"
+#include <poll.h>
 #include <rdmadump/clock.h>
 #include <unistd.h>
 
@@ -51,6 +52,23 @@ void rd_cli_catch_ending(int flags)
 	for (int i = 1; i < NSIG; i++)
 		if (sigismember(&ending, i) == 1)
 			sigaction(i, &action, NULL);
+}
+
+void rd_cli_hold_ending(sigset_t *before)
+{
+	sigset_t ending;
+
+	rd_cli_ending_signals(&ending);
+	sigprocmask(SIG_BLOCK, &ending, before);
+	rd_cli_catch_ending(0);
+}
+
+void rd_cli_wait(struct pollfd *fd, uint64_t end_ns, const sigset_t *let_in)
+{
+	const uint64_t now = rd_monotonic_ns(), left = end_ns > now ? end_ns - now : 0;
+	const struct timespec wait = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+
+	ppoll(fd, fd != NULL, &wait, let_in);
 }
 
 bool rd_cli_is_ending(void)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <rdmadump/printable.h>
+#include <rdmadump/sheet.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,23 @@ static void wipe(void)
 	screen.shown = 0;
 }
 
+/* The rest of a line that has `at` columns. */
+static void put_rest(size_t at, const char *text)
+{
+	const unsigned int columns = rd_cli_columns(STDERR_FILENO);
+
+	rd_put_wrapped(stderr, text, at, at, columns <= 2 * at ? SIZE_MAX : columns);
+}
+
+void rd_cli_note(const char *format, ...)
+{
+	char text[1024];
+
+	RD_FORMAT(text, sizeof(text), format);
+	fputs("  ", stderr);
+	put_rest(2, text);
+}
+
 static void say_coloured(const char *prefix, enum rd_colour colour, const char *line)
 {
 	pthread_mutex_lock(&screen.lock);
@@ -179,8 +197,7 @@ static void say_coloured(const char *prefix, enum rd_colour colour, const char *
 		put_coloured(&err_cleaner, colour, prefix);
 	else
 		fputs(prefix, stderr);
-	rd_printable_put(stderr, line, SIZE_MAX);
-	fputc('\n', stderr);
+	put_rest(strlen(prefix), line);
 	pthread_mutex_unlock(&screen.lock);
 }
 
@@ -232,9 +249,7 @@ void rd_cli_status(const char *line)
 	wipe();
 	if (line && isatty(STDERR_FILENO)) {
 		/* What continues on a second row of the terminal cannot be wiped. */
-		screen.shown = strnlen(line, rd_cli_columns(STDERR_FILENO) ?: SIZE_MAX);
-		while (screen.shown && (line[screen.shown] & 0xc0) == 0x80)
-			screen.shown--;
+		screen.shown = rd_utf8_fit(line, rd_cli_columns(STDERR_FILENO) ?: SIZE_MAX);
 		rd_printable_put(err_cleaner.raw, line, screen.shown);
 		fflush(err_cleaner.raw);
 	}

@@ -48,16 +48,16 @@ void loss_advise(const struct capture_run *r)
 
 	for (size_t i = 0; i < RD_COUNT(advices); i++)
 		if (rd_loss_percent(lost_by(r, &advices[i]), rd_tally_delivered(&t)) > ADVISE_FROM)
-			fprintf(stderr, "  %s\n", advices[i].text);
+			rd_cli_note("%s", advices[i].text);
 	if (r->result->end == RD_END_MEMORY || r->result->error.class != RD_CLASS_NONE ||
 		r->broken_pipe)
 		return;
 	if (t.dropped)
-		fprintf(stderr, "  the output was too slow and rdmadump's buffer was full: raise "
-				"--buffer-size, use a faster disk, or keep less of each frame (-s, "
-				"--headers-only)\n");
+		rd_cli_note("the output was too slow and rdmadump's buffer was full: raise "
+			    "--buffer-size, use a faster disk, or keep less of each frame (-s, "
+			    "--headers-only)");
 	else if (r->result->written.unwritten)
-		fprintf(stderr, "  not all frames could be written: see the messages above\n");
+		rd_cli_note("not all frames could be written: see the messages above");
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
@@ -133,7 +133,7 @@ void loss_text(const struct capture_run *r)
 			char text[96];
 
 			rd_counter_change_text(c, text, sizeof(text));
-			fprintf(stderr, "  also counted: %s (%s)\n", text, c->meaning);
+			rd_cli_note("also counted: %s (%s)", text, c->meaning);
 		}
 	}
 }

@@ -2,9 +2,9 @@
 /* Prints the start of a capture, its progress, and the report at the end, as text or JSON. */
 #include "capture.h"
 #include <inttypes.h>
+#include <limits.h>
 #include <rdmadump/document.h>
 #include <rdmadump/json.h>
-#include <rdmadump/printable.h>
 #include <rdmadump/units.h>
 
 static double seconds(const struct capture_run *r)
@@ -80,34 +80,30 @@ static bool only_named_after(const struct rd_session_config *c)
 
 static void report_where(const struct capture_run *r)
 {
-	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], before[48] = "", files[48] = "";
+	const char *path = r->opt->session.out.path;
+	char n[RD_UNITS_LEN], size[RD_UNITS_LEN], before[48] = "", files[48] = "",
+						  line[PATH_MAX + 200];
+	int used = snprintf(line, sizeof(line), "%s frame%s in %.1f s",
+		rd_fmt_count(n, r->result->written.written), rd_plural(r->result->written.written),
+		seconds(r));
 
-	if (!r->opt->session.out.path) {
-		fprintf(stderr, "%s frame%s in %.1f s\n",
-			rd_fmt_count(n, r->result->written.written),
-			rd_plural(r->result->written.written), seconds(r));
-		return;
-	}
-	if (only_named_after(&r->opt->session))
+	if (path && only_named_after(&r->opt->session))
 		snprintf(before, sizeof(before), "%u file%s named after ", r->result->written.files,
 			rd_plural(r->result->written.files));
 	else if (r->result->written.files > 1)
 		snprintf(files, sizeof(files), " and others, %u files", r->result->written.files);
-	fprintf(stderr, "%s frame%s in %.1f s, written to %s",
-		rd_fmt_count(n, r->result->written.written), rd_plural(r->result->written.written),
-		seconds(r), before);
-	rd_printable_put(stderr,
-		strcmp(r->opt->session.out.path, "-") ? r->opt->session.out.path
-						      : "standard output",
-		SIZE_MAX);
-	fprintf(stderr, "%s (%s)\n", files, rd_fmt_bytes(size, r->result->written.file_bytes));
+	if (path)
+		snprintf(line + used, sizeof(line) - (size_t)used, ", written to %s%s%s (%s)",
+			before, strcmp(path, "-") ? path : "standard output", files,
+			rd_fmt_bytes(size, r->result->written.file_bytes));
+	rd_cli_say("", line);
 }
 
 /* A line, if there are any: what stands before their number, what they are, and what of them. */
 static void put_count(const char *before, uint64_t n, const char *noun, const char *after)
 {
 	if (n)
-		fprintf(stderr, "  %s%" PRIu64 " %s%s%s\n", before, n, noun, rd_plural(n), after);
+		rd_cli_note("%s%" PRIu64 " %s%s%s", before, n, noun, rd_plural(n), after);
 }
 
 /* What was counted before frames were filtered out says so. */
@@ -115,7 +111,7 @@ static void report_account(const struct rd_frame_account *a, bool filtered)
 {
 	char in[RD_UNITS_LEN], out[RD_UNITS_LEN], unknown[RD_UNITS_LEN];
 
-	fprintf(stderr, "  received %s    sent %s    direction unknown %s%s\n",
+	rd_cli_note("received %s    sent %s    direction unknown %s%s",
 		rd_fmt_count(in, a->direction[RD_DIR_IN]),
 		rd_fmt_count(out, a->direction[RD_DIR_OUT]),
 		rd_fmt_count(unknown, a->direction[RD_DIR_UNKNOWN]),
@@ -125,9 +121,8 @@ static void report_account(const struct rd_frame_account *a, bool filtered)
 	put_count("", a->no_time, "frame",
 		" without a timestamp of the device, with the system clock's");
 	if (a->disordered[RD_DIR_IN] || a->disordered[RD_DIR_OUT] || a->disordered[RD_DIR_UNKNOWN])
-		fprintf(stderr,
-			"  timestamps of the device out of order: %" PRIu64 " received, %" PRIu64
-			" sent, %" PRIu64 " of unknown direction (reordercap sorts the file)\n",
+		rd_cli_note("timestamps of the device out of order: %" PRIu64 " received, %" PRIu64
+			    " sent, %" PRIu64 " of unknown direction (reordercap sorts the file)",
 			a->disordered[RD_DIR_IN], a->disordered[RD_DIR_OUT],
 			a->disordered[RD_DIR_UNKNOWN]);
 }
@@ -147,7 +142,7 @@ static void report_scope(const struct capture_run *r)
 	for (unsigned int i = 0; i < n; i++) {
 		rd_session_scope_text(&sources[i], scope);
 		if (*scope)
-			fprintf(stderr, "  %s%s%s\n", n > 1 ? sources[i].device->name : "",
+			rd_cli_note("%s%s%s", n > 1 ? sources[i].device->name : "",
 				n > 1 ? ": " : "", scope);
 	}
 }
@@ -161,16 +156,16 @@ static void report_text(const struct capture_run *r)
 	report_where(r);
 	rd_session_drops(r->session, &drops);
 	rd_drops_text(&drops, text);
-	fprintf(stderr, "  filtered out %s, %s\n", rd_fmt_count(filtered, t.filtered), text);
+	rd_cli_note("filtered out %s, %s", rd_fmt_count(filtered, t.filtered), text);
 	rd_drops_scope(&drops, text);
 	if (*text)
-		fprintf(stderr, "  %s\n", text);
+		rd_cli_note("%s", text);
 	loss_text(r);
 	report_account(&r->result->account, t.filtered);
 	if (r->result->written.beyond)
-		fprintf(stderr,
-			"  %" PRIu64
-			" of these frames arrived after the last file was full, and are in none\n",
+		rd_cli_note(
+			"%" PRIu64
+			" of these frames arrived after the last file was full, and are in none",
 			r->result->written.beyond);
 	report_scope(r);
 	put_count("", r->result->left_out, "frame",
@@ -181,7 +176,7 @@ static void report_text(const struct capture_run *r)
 	put_count("the receive queue failed ", r->result->gaps, "time",
 		"; an unknown number of frames is missing there");
 	if (r->result->end == RD_END_MEMORY)
-		fprintf(stderr, "  the memory of -M was full: the capture ended there\n");
+		rd_cli_note("the memory of -M was full: the capture ended there");
 	loss_advise(r);
 }
 

@@ -18,21 +18,6 @@ void rd_sheet_open(struct rd_sheet *s, FILE *out, json_t *document)
 	s->at[0] = document;
 }
 
-void rd_put_wrapped(FILE *out, const char *text, size_t indent, size_t width)
-{
-	while (strlen(text) > width) {
-		size_t n = width;
-
-		while (n && text[n] != ' ')
-			n--;
-		if (!n)
-			n = width;
-		fprintf(out, "%.*s\n%*s", (int)n, text, (int)indent, "");
-		text += n + strspn(text + n, " ");
-	}
-	fprintf(out, "%s\n", text);
-}
-
 static void flush(struct rd_sheet *s)
 {
 	size_t width = 0;
@@ -47,8 +32,8 @@ static void flush(struct rd_sheet *s)
 		const size_t at = INDENT + RD_MAX(width, strlen(s->row[i].title)) + GAP;
 
 		fprintf(s->out, "%*s%-*s%*s", INDENT, "", (int)width, s->row[i].title, GAP, "");
-		rd_put_wrapped(s->out, s->row[i].text, at,
-			s->width < at + ROOM_MIN ? SIZE_MAX : s->width - at);
+		rd_put_wrapped(s->out, s->row[i].text, at, at,
+			s->width < at + ROOM_MIN ? SIZE_MAX : s->width);
 		free(s->row[i].title);
 		free(s->row[i].text);
 	}
@@ -172,11 +157,11 @@ static void print_cells(const struct rd_sheet *s, const char *const *cell, const
 	}
 	if (at + ROOM_MIN <= terminal || at + strlen(text) <= terminal) {
 		fprintf(s->out, "%*s", GAP, "");
-		rd_put_wrapped(s->out, text, at, terminal - at);
+		rd_put_wrapped(s->out, text, at, at, terminal);
 	} else {
 		/* Too narrow for a column of text: it goes below, across the line. */
 		fprintf(s->out, "\n%*s", GAP, "");
-		rd_put_wrapped(s->out, text, GAP, terminal > ROOM_MIN ? terminal - GAP : ROOM_MIN);
+		rd_put_wrapped(s->out, text, GAP, GAP, RD_MAX(terminal, (size_t)ROOM_MIN));
 	}
 }
 

@@ -12,7 +12,6 @@
 #define WIDTH_VALUE  19
 #define GAP	     2
 #define TEXT_AT	     (WIDTH_PROBE + WIDTH_RESULT + WIDTH_VALUE + 3 * GAP)
-#define TEXT_WIDTH   (COLUMNS - TEXT_AT)
 
 static void put_row(
 	FILE *out, const char *probe, const char *result, const char *value, const char *text)
@@ -23,7 +22,7 @@ static void put_row(
 	} else {
 		fprintf(out, "%-*s%*s", WIDTH_VALUE, value, GAP, "");
 	}
-	rd_put_wrapped(out, text, TEXT_AT, TEXT_WIDTH);
+	rd_put_wrapped(out, text, TEXT_AT, TEXT_AT, COLUMNS);
 }
 
 static void put_effects(void)
@@ -35,7 +34,7 @@ static void put_effects(void)
 		"out_of_buffer, rx_out_of_buffer, local_ack_timeout_err, "
 		"req_transport_retries_exceeded, resp_local_length_error, req_cqe_error, "
 		"resp_cqe_error and those of flushed entries.",
-		0, COLUMNS);
+		0, 0, COLUMNS);
 }
 
 static void put_heading(FILE *out)
@@ -167,9 +166,9 @@ static void put_plan(const struct rd_selftest_config *c)
 			why		     ? why
 			: *(*probe)->objects ? (*probe)->objects
 					     : "none",
-			at, COLUMNS - at);
+			at, at, COLUMNS);
 		printf("%*s", (int)at, "");
-		rd_put_wrapped(stdout, (*probe)->question, at, COLUMNS - at);
+		rd_put_wrapped(stdout, (*probe)->question, at, at, COLUMNS);
 	}
 	put_effects();
 }

@@ -133,6 +133,16 @@ size_t rd_utf8_unfinished(const char *text, size_t n)
 	return 0;
 }
 
+size_t rd_utf8_fit(const char *text, size_t columns)
+{
+	size_t n = 0;
+
+	/* A character ends before the first byte that does not continue it. */
+	while (text[n] && ((text[n] & 0xc0) == 0x80 || columns--))
+		n++;
+	return n;
+}
+
 char *rd_utf8_copy(const char *text)
 {
 	size_t n = strlen(text), used = 0, capacity = n * strlen(REPLACEMENT) + 1;

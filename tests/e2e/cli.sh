@@ -124,6 +124,8 @@ done <<'LIST'
 2|bundle --dry-run --file TMP|--file 'TMP' is not a regular file; give the name of a capture file
 2|bundle --dry-run --file /dev/null|--file '/dev/null' is not a regular file; give the name of a capture file
 1|bundle --dry-run --file TMP/one --write TMP/one|is a file that is read; it was not touched: give the output another name
+1|bundle -w TMP/b.zip|-w '.*/b.zip': a bundle is a tar file that is compressed by zstd: name it .tar.zst
+1|record mlx5_0 --trigger nak --trigger-explain --json|--trigger-explain prints text: leave out --json
 3|bundle -w TMP/none/x|cannot write to 'TMP/none/x': No such file or directory; the directory must exist
 1|record mlx5_0 --trigger stall|--trigger 'stall': the time is missing: stall>TIME; rdmadump-record\(1\) lists
 1|record mlx5_0 --trigger nak,qp=zz|qp must be a QP number from 0 to 0xffffff

@@ -65,6 +65,10 @@ wrong 1 "none can be chosen" -s 0 -o "$tmp/x" "$tmp/a.pcapng"
 wrong 2 "cannot open '$tmp/missing.pcapng'" -o "$tmp/digests" "$tmp/missing.pcapng"
 wrong 3 "'/dev/full'" -o /dev/full "$tmp/a.pcapng"
 
+(ulimit -f 2; "$RDMADUMP" digest -o "$tmp/other/part" "$tmp/a.pcapng" 2>"$tmp/err")
+exits "no room" 3 "$tmp/err" "^rdmadump: '$tmp/other/part' was not whole, and is removed"
+holds "... nothing is left" [ ! -e "$tmp/other/part" ]
+
 # Ctrl-C, of which all processes in front get a signal, and kill(1), of which one does: no next capture, no half copy
 mkfifo "$tmp/fifo"
 has_part() { find "/proc/$(pgrep -P "$job")/fd" -lname '*/fifo.digest.pcapng.zst' | grep -q .; }

@@ -146,8 +146,9 @@ is "details of a pair can be opened" "$(look "$page" 1400x1000 light "${opened}d
 is "... and are not cut off" "$(look "$page" 800x1000 light "${opened}[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth).length")" 0
 mkdir -p "$tmp/$(printf 'a_long_name_%.0s' {1..9})"
 cp "$tmp/loss.pcap" "$tmp"/a_long_name_*/
-"$RDMADUMP" analyze --html "$tmp/long.html" "$tmp"/a_long_name_*/loss.pcap >/dev/null 2>"$tmp/log"
+"$RDMADUMP" analyze --ends always --html "$tmp/long.html" "$TEST_DATA/roce/10_rc_write_loss/a.pcap.zst" "$tmp"/a_long_name_*/loss.pcap >/dev/null 2>"$tmp/log"
 right "a long name of a file" "$tmp/long.html" 400x800 light
+is "... has rows of more than some letters" "$(look "$tmp/long.html" 400x800 light 'String(document.querySelector("td .name").offsetWidth > 90)')" true
 right "a long name of a file" "$tmp/long.html" 800x800 light
 
 # Two ends: the plots are of both.

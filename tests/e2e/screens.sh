@@ -65,6 +65,9 @@ for columns in 40 80; do
 	model -- script -qec "stty cols $columns; cd $tmp && '$RDMADUMP' selftest --probe objects mlx5_0 2>&1 >probes" /dev/null </dev/null |
 		tr '\r' '\n' | grep '^objects' >"$tmp/at.status"
 	is "$columns columns: a row of the terminal" "$(tr -d '\n' <"$tmp/at.status" | wc -c)" "$columns"
+	model --gen count=1 --at-end sigint -- script -qec "stty cols $columns; '$RDMADUMP' -d mlx5_0 -w $tmp/o" /dev/null </dev/null >"$tmp/at.messages"
+	holds "... messages and the report of a capture" fits "$columns" "$tmp/at.messages"
+	has "... whole words" "$tmp/at.messages" '^ +(clock|software clock), 16384 buffers'
 done
 
 # addresses that leave no room for anything else

@@ -83,4 +83,7 @@ TEST(pieces)
 		rd_utf8_unfinished("a\xf0\x9f\x98\x80", 5),
 		rd_utf8_unfinished("\x98\x98\x98\x98", 4));
 	expect("0 1", rd_utf8_unfinished("", 0), rd_utf8_unfinished("\xc3", 1));
+	/* Rows of a terminal have characters */
+	expect("3 4 4 0", rd_utf8_fit("a\xc3\xbc\xe2\x82\xac", 2), rd_utf8_fit("a\xc3\xbcz", 3),
+		rd_utf8_fit("a\xc3\xbcz", SIZE_MAX), rd_utf8_fit("az", 0));
 }

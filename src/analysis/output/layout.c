@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Breaks lines where they do not fit a terminal: between words, never within one. */
+/* Rows and streams of a report, wrapped where they do not fit a terminal. */
 #include "layout.h"
-#include <ctype.h>
-#include <rdmadump/array.h>
 #include <rdmadump/printable.h>
+#include <rdmadump/sheet.h>
 #include <stdlib.h>
 
 #define COLUMNS	    80 /* where the terminal does not say it */
@@ -17,92 +16,11 @@ unsigned int layout_columns(const struct rd_report_style *style)
 	return style->columns < COLUMNS_MIN ? COLUMNS_MIN : style->columns;
 }
 
-/* "284" of "1 284 551" */
-static bool is_group(const char *text)
-{
-	return isdigit((unsigned char)text[0]) && isdigit((unsigned char)text[1]) &&
-	       isdigit((unsigned char)text[2]) && !isdigit((unsigned char)text[3]);
-}
-
-/* A number stays with its unit and its groups of digits, a QP and a frame with their number. */
-static bool is_one_word(const char *word, size_t n, const char *next)
-{
-	static const char *const units[] = {
-		"%", "s", "us", "ms", "ns", "B", "kB", "MB", "GB", "b/s", "kb/s", "Mb/s", "Gb/s"};
-	static const char *const names[] = {"QP", "frame", "PSN", "LID", "priority", "(network"};
-	const size_t unit = strcspn(next, " .,;:)");
-
-	for (size_t i = 0; i < RD_COUNT(names); i++)
-		if (n == strlen(names[i]) && !strncmp(word, names[i], n))
-			return isdigit((unsigned char)*next);
-	if (!n || !isdigit((unsigned char)word[n - 1]))
-		return false;
-	for (size_t i = 0; i < RD_COUNT(units); i++)
-		if (unit == strlen(units[i]) && !strncmp(next, units[i], unit))
-			return true;
-	return is_group(next);
-}
-
-/* The bytes up to the next place where a line may end. */
-static size_t word_length(const char *text)
-{
-	size_t n = strcspn(text, " "), start = 0;
-
-	while (text[n] == ' ' && is_one_word(text + start, n - start, text + n + 1)) {
-		start = n + 1;
-		n = start + strcspn(text + start, " ");
-	}
-	return n;
-}
-
-/* Characters, of UTF-8. */
-static unsigned int width_of(const char *text, size_t n)
-{
-	unsigned int width = 0;
-
-	for (size_t i = 0; i < n; i++)
-		width += ((unsigned char)text[i] & 0xc0) != 0x80;
-	return width;
-}
-
-size_t layout_break(const char *text, unsigned int at, unsigned int columns, size_t *next)
-{
-	size_t used = strspn(text, " ");
-
-	used += word_length(text + used);
-	at += width_of(text, used);
-	while (text[used]) {
-		size_t gap = strspn(text + used, " "), word = word_length(text + used + gap);
-		unsigned int width = width_of(text + used, gap + word);
-
-		if (!word || at + width > columns)
-			break;
-		at += width;
-		used += gap + word;
-	}
-	*next = used + strspn(text + used, " ");
-	return used;
-}
-
-/* `label` is before the first line, in its indentation. */
-static void put_lines(FILE *out, const char *label, const char *text, unsigned int at,
-	unsigned int hang, unsigned int columns)
-{
-	for (; *text; label = "") {
-		size_t next, n = layout_break(text, at, columns, &next);
-
-		fprintf(out, "%-*s", (int)at, label);
-		rd_printable_put(out, text, n);
-		fputc('\n', out);
-		text += next;
-		at = hang;
-	}
-}
-
 void layout_row(
 	FILE *out, const char *label, unsigned int at, const char *text, unsigned int columns)
 {
-	put_lines(out, label, text, at, at, columns);
+	fprintf(out, "%-*s", (int)at, label);
+	rd_put_wrapped(out, text, at, at, columns);
 }
 
 /* --- a stream --------------------------------------------------------------------------------- */
@@ -118,11 +36,12 @@ static void put_line(struct layout *l)
 {
 	unsigned int indent = (unsigned int)strspn(l->line, " ");
 
-	if (width_of(l->line, l->n) <= l->columns) {
+	if (!l->line[rd_utf8_fit(l->line, l->columns)]) {
 		fwrite(l->line, 1, l->n, l->out);
 		fputc('\n', l->out);
 	} else {
-		put_lines(l->out, "", l->line + indent, indent, indent + HANG, l->columns);
+		fprintf(l->out, "%*s", (int)indent, "");
+		rd_put_wrapped(l->out, l->line + indent, indent, indent + HANG, l->columns);
 	}
 	l->n = 0;
 }

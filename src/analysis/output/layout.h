@@ -10,12 +10,6 @@ unsigned int layout_columns(const struct rd_report_style *style);
 void layout_row(
 	FILE *out, const char *label, unsigned int at, const char *text, unsigned int columns);
 /*
- * Wraps a line that does not fit; further lines are indented by `hang`. Returns how many bytes of
- * the text belong on this line, and in *next where the next line starts. `at` is the column at
- * which the text starts.
- */
-size_t layout_break(const char *text, unsigned int at, unsigned int columns, size_t *next);
-/*
  * A stream whose lines are written to `out` and wrapped if they do not fit; further lines are
  * indented by two more columns. fclose() does not close `out`. NULL: out of memory.
  */

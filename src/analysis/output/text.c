@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <rdmadump/printable.h>
+#include <rdmadump/sheet.h>
 #include <rdmadump/sum.h>
 #include <stdlib.h>
 
@@ -107,8 +108,7 @@ static void put_marked(const struct page *p, enum rd_severity severity, const ch
 
 	fflush(p->out);
 	while (*text) {
-		size_t next,
-			n = layout_break(text, (unsigned int)at, layout_columns(p->style), &next);
+		size_t next, n = rd_break(text, (size_t)at, layout_columns(p->style), &next);
 		char *line;
 
 		if (asprintf(&line, "%*s%.*s", at, "", (int)n, text) < 0)

@@ -186,30 +186,29 @@ static int run_once(
 	return ret;
 }
 
-static void sleep_until(uint64_t ns)
-{
-	struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
-		;
-}
-
 static int run_interval(
 	const struct ports *ports, const struct counters_options *o, struct rd_error *err)
 {
 	struct readings before, now;
 	uint64_t next = rd_monotonic_ns(), step;
-	int ret = readings_take(&before, ports, o, err);
+	sigset_t let_in;
+	int ret;
 
+	rd_cli_hold_ending(&let_in);
+	ret = readings_take(&before, ports, o, err);
 	/* Text and JSON show growth only, which a first reading lacks. Prometheus needs values. */
 	if (ret == 0 && o->prometheus)
 		ret = deliver(&before, o, err);
 	if (ret)
 		return ret;
-	step = counters_step(&before, o);
-	for (uint64_t i = 0; ret == 0 && (!o->count || i < o->count); i++) {
+	step = counters_step(&before, o->interval);
+	/* A signal ends the interval that it comes in. */
+	for (uint64_t i = 0; ret == 0 && !rd_cli_ended && (!o->count || i < o->count); i++) {
 		next += step;
-		sleep_until(next);
+		while (!rd_cli_ended && rd_monotonic_ns() < next)
+			rd_cli_wait(NULL, next, &let_in);
+		if (rd_monotonic_ns() - (next - step) < counters_step(&before, 0))
+			break;
 		ret = readings_take(&now, ports, o, err);
 		if (ret)
 			break;

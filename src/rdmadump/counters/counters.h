@@ -56,7 +56,7 @@ int readings_check(const struct readings *before, const struct readings *after,
 int readings_compare(const struct readings *before, struct readings *now, struct rd_error *err);
 void readings_free(struct readings *r);
 /* Nanoseconds from one reading to the next. */
-uint64_t counters_step(const struct readings *r, const struct counters_options *o);
+uint64_t counters_step(const struct readings *r, double seconds);
 
 /* text.c: a place is the beginning of the full names of the counters in it. */
 enum { COUNTER_PLACE_OTHER = 16, COUNTER_PLACES };

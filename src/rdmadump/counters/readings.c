@@ -132,10 +132,8 @@ void readings_free(struct readings *r)
 }
 
 /* Values come from a cache for the device's lifespan: reading more often would show no growth. */
-uint64_t counters_step(const struct readings *r, const struct counters_options *o)
+uint64_t counters_step(const struct readings *r, double seconds)
 {
-	double seconds = o->interval;
-
 	for (size_t i = 0; i < r->n; i++)
 		seconds = RD_MAX(seconds, r->port[i].counters.lifespan_ms / 1000.0);
 	return (uint64_t)(seconds * 1e9);

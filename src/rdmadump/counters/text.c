@@ -107,7 +107,8 @@ static void print_counter(FILE *out, const struct reading *p, size_t i, const ch
 	char amount[COUNTER_TEXT], total[COUNTER_TEXT], rate[COUNTER_TEXT];
 	const char *unit = "", *said = remark(c, growth);
 
-	if (c->kind && !bytes_each(c) && c->kind->unit != RD_UNIT_US)
+	/* Beside growth there is no room for it. */
+	if (c->kind && !growth && !bytes_each(c) && c->kind->unit != RD_UNIT_US)
 		unit = rd_unit_name(c->kind->unit);
 	fprintf(out, "%s  %-*s ",
 		growth && growth->amount
@@ -115,7 +116,7 @@ static void print_counter(FILE *out, const struct reading *p, size_t i, const ch
 			: "  ",
 		NAME_WIDTH, name);
 	if (growth)
-		fprintf(out, "%s%20s  %16s  %22s",
+		fprintf(out, "%s%12s  %11s  %13s",
 			growth->amount && !(c->kind && c->kind->flags & RD_COUNTER_GAUGE) ? "+"
 											  : " ",
 			put_growth(amount, c, growth),
@@ -157,16 +158,19 @@ static void print_place(FILE *out, const struct reading *p, size_t place, bool a
 	}
 }
 
-static void print_head(FILE *out, const struct reading *p, bool all)
+static void print_head(FILE *out, const struct reading *p, bool all, bool again)
 {
 	const struct rd_counters *c = &p->counters;
 	size_t shown = 0;
 
 	for (size_t i = 0; i < c->n; i++)
 		shown += is_shown(p, i, all);
-	fprintf(out, "%s port %u (%s%s%s, %s): ", c->device, c->port, c->netdev,
-		*c->netdev ? ", " : "", c->infiniband ? "InfiniBand" : "Ethernet",
-		*c->driver ? c->driver : "driver unknown");
+	fprintf(out, "%s port %u", c->device, c->port);
+	if (!again)
+		fprintf(out, " (%s%s%s, %s)", c->netdev, *c->netdev ? ", " : "",
+			c->infiniband ? "InfiniBand" : "Ethernet",
+			*c->driver ? c->driver : "driver unknown");
+	fputs(": ", out);
 	if (!c->n)
 		fprintf(out, "no counters");
 	else if (all)
@@ -229,7 +233,7 @@ void counters_print(FILE *out, const struct readings *r, const struct counters_o
 			strftime(text, sizeof(text), "%H:%M:%S", localtime_r(&now, &tm));
 			fprintf(out, "%s  ", text);
 		}
-		print_head(out, p, o->all);
+		print_head(out, p, o->all, o->interval > 0);
 		print_findings(out, &p->findings, o->all);
 		for (size_t place = 0; place < COUNTER_PLACES; place++)
 			print_place(out, p, place, o->all);

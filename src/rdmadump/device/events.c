@@ -78,15 +78,6 @@ static void print_text(const struct rd_event *e)
 		where, e->text, *e->netdev ? " (" : "", e->netdev, *e->netdev ? ")" : "");
 }
 
-static const struct timespec *wait_until(
-	const struct settings *settings, uint64_t end_ns, struct timespec *wait)
-{
-	uint64_t now = rd_monotonic_ns(), left = end_ns > now ? end_ns - now : 0;
-
-	*wait = (struct timespec){(time_t)(left / 1000000000), (long)(left % 1000000000)};
-	return settings->seconds ? wait : NULL;
-}
-
 static int follow(const struct settings *settings, struct rd_monitor *m, const sigset_t *let_in,
 	struct rd_error *err)
 {
@@ -94,7 +85,6 @@ static int follow(const struct settings *settings, struct rd_monitor *m, const s
 	uint64_t end = rd_monotonic_ns() + settings->seconds * 1000000000, shown = 0;
 	struct pollfd fd = {.fd = rd_monitor_fd(m), .events = POLLIN};
 	struct rd_event event;
-	struct timespec wait;
 
 	for (;;) {
 		while ((!settings->count || shown < settings->count) &&
@@ -112,18 +102,8 @@ static int follow(const struct settings *settings, struct rd_monitor *m, const s
 			return 0;
 		if (settings->seconds && rd_monotonic_ns() >= end)
 			return 0;
-		ppoll(&fd, 1, wait_until(settings, end, &wait), let_in);
+		rd_cli_wait(&fd, settings->seconds ? end : UINT64_MAX, let_in);
 	}
-}
-
-/* Signals are delivered only while ppoll() waits, so that none is missed before it. */
-static void catch_signals(sigset_t *before)
-{
-	sigset_t ours;
-
-	rd_cli_ending_signals(&ours);
-	rd_cli_catch_ending(0);
-	sigprocmask(SIG_BLOCK, &ours, before);
 }
 
 /* On standard error, even if it is not a terminal: hours without an event are not an error. */
@@ -148,7 +128,7 @@ static int watch(const struct settings *settings, const char *device, struct rd_
 
 	if (rd_monitor_open(&m, &config, err))
 		return -1;
-	catch_signals(&let_in);
+	rd_cli_hold_ending(&let_in);
 	print_watched(settings, m);
 	ret = follow(settings, m, &let_in, err);
 	rd_monitor_close(m);

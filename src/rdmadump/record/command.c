@@ -146,6 +146,8 @@ static void check(struct argp_state *state, const struct record_settings *s)
 		    rd_compression_check(s->config.session.out.path, &err) < 0) ||
 		rd_spawn_check("--exec", s->config.command, &err) < 0)
 		rd_cli_usage_error(state->name, "%s", err.text);
+	if (s->explain && s->json)
+		rd_cli_usage_error(state->name, "--trigger-explain prints text: leave out --json");
 	if (!s->config.retention.pre_ns && !s->config.retention.post_ns)
 		rd_cli_usage_error(state->name, "--pre 0 and --post 0: no frame would be written");
 }

@@ -193,21 +193,19 @@ static void put_text(const struct record_run *r, const struct rd_recorder_counts
 		fprintf(stderr, "files that could not be written completely: %" PRIu64 "\n",
 			c->files_failed);
 	if (c->forgotten)
-		fprintf(stderr,
-			"too many conversations for the triggers retransmission, gave-up and "
-			"stall: idle ones forgotten: %" PRIu64 "\n",
+		rd_cli_note("too many conversations for the triggers retransmission, gave-up and "
+			    "stall: idle ones forgotten: %" PRIu64,
 			c->forgotten);
 	if (c->sent)
 		fprintf(stderr, "sent to %s: %" PRIu64 ", confirmed %" PRIu64 "\n",
 			r->settings->config.tell, c->sent, c->confirmed);
 	rd_drops_sentence(&drops, sentence);
-	fprintf(stderr, "%s\n", sentence);
+	rd_cli_say("", sentence);
 	if (res->total.dropped)
-		fputs("  the output was too slow: raise --memory, or use a faster disk\n", stderr);
+		rd_cli_note("the output was too slow: raise --memory, or use a faster disk");
 	if (res->written.unwritten)
-		fprintf(stderr,
-			"  %s of them belong to files that could not be written: see the warning "
-			"above\n",
+		rd_cli_note("%s of them belong to files that could not be written: see the warning "
+			    "above",
 			rd_fmt_count(written, res->written.unwritten));
 	point_to_explain(r);
 }
