@@ -41,7 +41,10 @@ bool rd_cli_has_colours(FILE *out);
 /* Prints a line and a newline on stdout or stderr, in colour if rd_cli_has_colours() or wanted. */
 void rd_cli_put_line(FILE *out, enum rd_colour colour, const char *line);
 
-/* Prints one line on stderr at every log level; control characters in it are escaped, also \n. */
+/*
+ * Prints one line on stderr at every log level, as several where a terminal is narrower; control
+ * characters in it are escaped, also \n.
+ */
 void rd_cli_say(const char *prefix, const char *line);
 /* ... of a report, behind two blanks. */
 void rd_cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -172,12 +172,12 @@ static void wipe(void)
 	screen.shown = 0;
 }
 
-/* The rest of a line that has `at` columns. */
-static void put_rest(size_t at, const char *text)
+/* The column to which text reaches that begins in column `at` of a terminal. */
+static size_t edge(size_t at)
 {
 	const unsigned int columns = rd_cli_columns(STDERR_FILENO);
 
-	rd_put_wrapped(stderr, text, at, at, columns <= 2 * at ? SIZE_MAX : columns);
+	return columns <= 2 * at ? SIZE_MAX : columns;
 }
 
 void rd_cli_note(const char *format, ...)
@@ -186,27 +186,30 @@ void rd_cli_note(const char *format, ...)
 
 	RD_FORMAT(text, sizeof(text), format);
 	fputs("  ", stderr);
-	put_rest(2, text);
+	rd_put_wrapped(stderr, text, 2, 2, edge(2));
 }
 
-static void say_coloured(const char *prefix, enum rd_colour colour, const char *line)
+static void say_coloured(
+	const char *prefix, enum rd_colour colour, const char *line, size_t columns)
 {
+	const size_t at = strlen(prefix);
+
 	pthread_mutex_lock(&screen.lock);
 	wipe();
 	if (colour)
 		put_coloured(&err_cleaner, colour, prefix);
 	else
 		fputs(prefix, stderr);
-	put_rest(strlen(prefix), line);
+	rd_put_wrapped(stderr, line, at, at, columns);
 	pthread_mutex_unlock(&screen.lock);
 }
 
 void rd_cli_say(const char *prefix, const char *line)
 {
-	say_coloured(prefix, RD_COLOUR_NONE, line);
+	say_coloured(prefix, RD_COLOUR_NONE, line, edge(strlen(prefix)));
 }
 
-/* Coloured by the level. */
+/* Coloured by the level. Warnings and errors are one line, to be copied and searched for. */
 static void say(void *ctx, enum rd_level level, const char *line)
 {
 	static const struct {
@@ -218,10 +221,12 @@ static void say(void *ctx, enum rd_level level, const char *line)
 		[RD_LOG_INFO] = {"rdmadump: ", RD_COLOUR_NONE},
 		[RD_LOG_DEBUG] = {"rdmadump: ", RD_COLOUR_NONE},
 	};
+	const char *prefix = prefixes[level].text;
 	enum rd_colour colour = prefixes[level].colour;
 
 	(void)ctx;
-	say_coloured(prefixes[level].text, colour && rd_cli_has_colours(stderr) ? colour : 0, line);
+	say_coloured(prefix, colour && rd_cli_has_colours(stderr) ? colour : 0, line,
+		colour ? SIZE_MAX : edge(strlen(prefix)));
 }
 
 void rd_cli_log(enum rd_level most)
