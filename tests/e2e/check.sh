@@ -23,7 +23,9 @@ has "... and why is said" "$tmp/said" '^skipped in .*: b # SKIP not root$'
 is "died without a plan" "$(echo 'echo "ok 1 - a"; exit 1' | counted)" "1  1  0  1"
 is "no plan, status 0" "$(echo 'echo "ok 1 - a"' | counted)" "1  1  0  1"
 is "killed" "$(echo 'echo "ok 1 - a"; echo 1..1; kill -9 $$' | counted)" "1  1  0  1"
-is "SIGINT, where it was ignored before" "$(trap '' INT; echo 'echo "ok 1 - a"; echo 1..1; kill -INT $$' | counted)" "1  1  0  1"
+for signal in INT HUP TERM; do
+	is "SIG$signal, where it was ignored before" "$(trap '' $signal; echo "echo 'ok 1 - a'; echo 1..1; kill -$signal \$\$" | counted)" "1  1  0  1"
+done
 is "fewer than planned" "$(echo 'echo 1..3; echo "ok 1 - a"; echo "not ok 2 - b"' | counted)" "1  2  0  1"
 is "all passed, but a status" "$(echo 'echo "ok 1 - a"; echo 1..1; exit 3' | counted)" "1  1  0  1"
 is "nothing at all" "$(echo true | counted)" "0  1  0  1"
