@@ -132,8 +132,7 @@ void rd_owners_put(FILE *out, const struct rd_owner *const owner[2]);
 enum rd_owner_state {
 	RD_OWNER_KNOWN,
 	RD_OWNER_NO_FACTS,   /* no file lists the QPs of its host */
-	RD_OWNER_NOT_LISTED, /* QPs were listed while the capture was running, and it is in no list
-			      */
+	RD_OWNER_NOT_LISTED, /* QPs were listed while the capture ran, and it is in no list */
 	/*
 	 * Several processes had QPs with this number one after the other, and the frames are from
 	 * the times of several of them, or cannot be compared with these times.

@@ -45,8 +45,7 @@ struct rd_app_data {
 struct rd_app_operation {
 	char name[RD_APP_NAME]; /* "Read" */
 	const char *group;	/* "admin" or "I/O" queue; NULL: there are none, or it is unknown */
-	bool waits; /* completes when an event occurs: the time to its reply is not a server latency
-		     */
+	bool waits; /* completes when an event occurs: the time to its reply is no latency */
 	uint64_t requests, replies; /* captured; replies: to requests that were captured */
 	uint64_t open;		    /* without a reply when the capture or the connection ended */
 	uint64_t unanswered;	    /* whose identifier was used again without a reply */

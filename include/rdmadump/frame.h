@@ -51,8 +51,7 @@ struct rd_frame {
 	const uint8_t *data; /* first byte that the source delivers */
 	uint32_t caplen;     /* bytes held at data */
 	uint32_t len;	     /* bytes on the wire, >= caplen */
-	uint64_t ts_ns; /* since the Unix epoch, by the clock that the interface's description names
-			 */
+	uint64_t ts_ns;	   /* since the Unix epoch, by the clock that the interface's text names */
 	uint8_t direction; /* enum rd_direction */
 	uint8_t flags;	   /* RD_FRAME_* */
 	uint16_t iface;	   /* index into the section's interfaces */

@@ -81,8 +81,7 @@ struct monitored {
 	bool one; /* only the device called `only` */
 	char only[RD_NAME_MAX];
 	bool async;
-	struct device_change expected[16]; /* the list showed them: their uevents are still to come
-					    */
+	struct device_change expected[16]; /* the list showed them: their uevents are to come */
 	size_t n_expected;
 	struct events events;
 };

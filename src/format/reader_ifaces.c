@@ -5,10 +5,8 @@
 #include <rdmadump/memory.h>
 #include <stdlib.h>
 
-#define TEXTS_MAX                                                                                  \
-	((size_t)4 << 20) /* bytes, of all interfaces; those of real captures are short            \
-			   */
-#define IFACES_MAX 65535  /* limit of a frame's interface index */
+#define TEXTS_MAX  ((size_t)4 << 20) /* bytes, of all interfaces; real ones are short */
+#define IFACES_MAX 65535	     /* limit of a frame's interface index */
 
 enum rd_link reader_link(uint16_t dlt)
 {

@@ -8,9 +8,7 @@
 
 /* What a retaining sink writes: times around triggers, joined if they overlap. From any thread. */
 
-#define WINDOWS_MAX                                                                                \
-	16 /* windows that wait for the writer; a further one is merged with the last              \
-	    */
+#define WINDOWS_MAX 16 /* that wait for the writer; a further one is merged with the last */
 
 /* Times are frame timestamps in ns; both ends are included. */
 struct window {

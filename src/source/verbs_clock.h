@@ -98,8 +98,7 @@ struct verbs_stamps {
 	int64_t offset, former;
 	unsigned int generation;
 	uint64_t last;	 /* newest timestamp so far, except implausible ones; 0: none */
-	bool disordered; /* the last batch has timestamps that are implausible, zero or out of order
-			  */
+	bool disordered; /* timestamps of the last batch are implausible, zero or out of order */
 };
 
 /* One row per kind of timestamp, the best first; chosen when the queue is made. */

@@ -10,10 +10,9 @@
 #define SLACK_NS      1000000U /* between a frame's timestamp and its completion */
 #define DRIFT_PARTS   5000     /* 200 ppm: what two clocks may drift apart */
 #define WIRE_OVERHEAD 24       /* bytes around an Ethernet frame: preamble, FCS, gap */
-#define IMPLAUSIBLE_NS                                                                             \
-	1000000000U /* a timestamp this far from any time that the frame can have is implausible   \
-		     */
-#define EARLY_NS 8000000U /* ahead of the host's clock by more: look at the clock again */
+/* A timestamp this far from any time that the frame can have is implausible. */
+#define IMPLAUSIBLE_NS 1000000000U
+#define EARLY_NS       8000000U /* ahead of the host's clock by more: look at the clock again */
 
 /* --- what is unusual ---------------------------------------------------------------------- */
 

@@ -311,8 +311,7 @@ struct rd_ends {
 	struct pending pending[RD_TAPS];
 	uint64_t matched, evicted, left_out;
 	uint64_t at_once;   /* of those matched, with the same time in both captures */
-	uint64_t elsewhere; /* packets that are not looked at, since only one capture can have them
-			     */
+	uint64_t elsewhere; /* packets that only one capture can have, and are not looked at */
 	struct rd_ends_start known; /* its addresses are borrowed */
 	struct path *paths[PATHS_MAX];
 	uint16_t path_slots[PATH_SLOTS]; /* an open hash: place in paths + 1 */

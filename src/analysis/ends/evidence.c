@@ -12,10 +12,8 @@
 #define LOG_MAX	    4096 /* then every second one is dropped */
 #define ANSWERS_MAX (UINT64_C(1) << 21)
 #define PSN_MASK    0xffffffU
-#define PSN_RECENT                                                                                 \
-	(1U << 22) /* an acknowledgement further ahead may be of another round of PSNs             \
-		    */
-#define LATE_NS ((int64_t)60000000000)
+#define PSN_RECENT  (1U << 22) /* an ACK further ahead may be of another round of PSNs */
+#define LATE_NS	    ((int64_t)60000000000)
 
 /* --- logs of responses ------------------------------------------------------------------------ */
 

@@ -168,6 +168,7 @@ const struct rule rules_of_sides[] = {
 			IF(are_few_rounds, "there are few rounds"), LACKS_EARLIER},
 		.cause = CAUSE(2, "NO REPLY", "{r} stopped responding to {s}.", RD_LIKELY,
 			"Last rounds without a response", 0, UNANSWERED)},
+	/* Likely: how long the sender was silent is unknown. */
 	{"gave-up-rnr", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
 		"the sender gave up because the receiver was not ready",
 		"no packets after the last of {rnr} RNR NAKs: RNR retry counter exceeded",
@@ -177,8 +178,7 @@ const struct rule rules_of_sides[] = {
 			"rnr_retry or post more receives",
 		.traits = GAVE_UP, .doubts = {INCOMPLETE},
 		.cause = CAUSE(2, "RNR", "{s} gave up, since {r} was not ready for its request.",
-			RD_LIKELY, "Connections ended", 0, ANYWHERE(RH))}, /* how long the sender
-was silent is unknown */
+			RD_LIKELY, "Connections ended", 0, ANYWHERE(RH))},
 	{"remote-access", RD_SEV_PROBLEM, RD_CERTAIN, HAPPENED(NAK_ACCESS), NULL,
 		"the receiver refused a request: NAK \"remote access error\"", REFUSED_DETAIL,
 		REFUSED_FILTER,
