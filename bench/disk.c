@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Raw write bandwidth of a file system, as dd would measure it: FILE MiB BLOCK-KiB buffered|direct.
- */
+/* Raw write bandwidth of a file system, as dd measures it: FILE MiB BLOCK-KiB buffered|direct. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

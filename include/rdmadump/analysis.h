@@ -563,8 +563,6 @@ void rd_report_free(struct rd_report *r);
 struct rd_rule_text {
 	const char *key, *title, *meaning, *next;
 };
-/* The rules over one capture, and those over two: the first `most` of them; returns how many there
- * are.
- */
+/* The first `most` rules over one capture, and over two; returns how many there are. */
 size_t rd_rule_texts(struct rd_rule_text *texts, size_t most);
 size_t rd_ends_rule_texts(struct rd_rule_text *texts, size_t most);

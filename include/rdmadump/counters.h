@@ -39,9 +39,7 @@ struct rd_counters {
 	size_t n;
 	struct rd_firmware_refusal refusal[RD_REFUSALS_MAX];
 	unsigned int n_refusals;
-	char not_asked[200]; /* why the firmware was not queried; "" if it was queried, or has no
-			      * counters
-			      */
+	char not_asked[200]; /* why the firmware was not; "": it was, or has no counters */
 	size_t n_unreadable; /* files that hold no number or cannot be read */
 };
 

@@ -227,9 +227,7 @@ unsigned int rd_device_cpus(
 /* The NUMA node that its PCI slot belongs to; -1: unknown, or the machine has one only. */
 int rd_device_numa_node(const char *sysroot, const struct rd_device *device);
 
-/* This machine's hardware ("PowerEdge R750, Intel(R) ... (x86_64)") and its operating system; 320
- * bytes are enough.
- */
+/* This machine's "PowerEdge R750, Intel(R) ... (x86_64)", and operating system; 320 bytes do. */
 void rd_machine_hardware(char *buf, size_t size);
 void rd_machine_os(char *buf, size_t size);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Fuzzes what uncompresses input: any bytes as a file, read to its end in large and small pieces.
- */
+/* Fuzzes what uncompresses input: any bytes as a file, read in large and small pieces. */
 #include "file/stream.h"
 #include "fuzz.h"
 #include <stdio.h>

@@ -162,8 +162,7 @@ void clock_begin(struct hca *h)
 	}
 	k->core = (volatile __be32 *)(void *)pages;
 	k->info = (struct mlx5_ib_clock_info *)(void *)(pages + PAGE);
-	/* Where another thread runs between both clocks, the device's time would be that far off.
-	 */
+	/* Where another thread runs between both, the device's time would be that far off. */
 	for (int i = 0; i < 100 && (!i || now_ns() - k->begun_ns > 50000); i++) {
 		k->begun_ns = now_ns();
 		clock_gettime(CLOCK_REALTIME, &wall);

@@ -105,8 +105,7 @@ static ssize_t done(int rc)
 	return -1;
 }
 
-/* One word, as the program uses it. False: it is another file. Else *rc is not positive: nothing.
- */
+/* One word, as the program uses it. False: it is another file. Else *rc is not positive. */
 static bool transfer(int fd, bool writes, uint32_t *word, size_t n, off_t at, ssize_t *rc)
 {
 	int device = device_of(fd), file;

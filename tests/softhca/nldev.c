@@ -220,8 +220,7 @@ static void put_other_qps(struct reply *r, struct hca *h)
 			put_qp(r, o.number, (uint8_t)o.type, IBV_QPS_RTR, (uint32_t)o.pid);
 }
 
-/* The kernel fills one answer after another, and asks the device for each QP (fill_res_qp_entry()).
- */
+/* The kernel fills one answer after another, and asks the device of each QP (fill_res_qp_entry). */
 static void answer_again(struct queue *out, const struct request *q, uint64_t more_qps)
 {
 	for (uint64_t n = more_qps / QPS_AN_ANSWER; n; n--) {

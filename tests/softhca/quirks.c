@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Less favourable behaviour of real devices and kernels: commands that take time, and limits.
- */
+/* Less favourable behaviour of real devices and kernels: commands that take time, and limits. */
 #include "softhca.h"
 
 /* "MS" for every command, "VERB=MS" for one; joined by commas, the last one that fits counts. */

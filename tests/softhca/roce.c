@@ -161,8 +161,7 @@ static uint8_t *put_lrh(uint8_t *p, const struct path *path, uint32_t transport)
 	return put(p, path->slid, 2);
 }
 
-/* Everything up to the BTH; transport counts the bytes from there to the ICRC, which it includes.
- */
+/* Everything up to the BTH; transport counts the bytes from there to the ICRC, inclusive. */
 static uint8_t *put_network(uint8_t *p, const struct path *path, uint32_t transport)
 {
 	bool v4 = !path->v1 && is_v4(path->sgid);

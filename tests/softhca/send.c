@@ -163,8 +163,7 @@ void sq_fail(struct hca *h, struct qp *qp, const struct send_wqe *w, uint8_t syn
 
 /* ---- RAW_PACKET ---- */
 
-/* The Ethernet segment holds the frame's first two inline bytes, the segments behind it the rest.
- */
+/* The Ethernet segment holds the frame's first two inline bytes, those behind it the rest. */
 static bool raw_head(
 	const struct qp *qp, const struct send_wqe *w, uint8_t *frame, uint32_t *len, uint32_t *seg)
 {

@@ -215,8 +215,7 @@ uint64_t conf_word(const char *words, const char *value);
 /* KEY=VALUE each; a word without a value is its own. Keys end with a row without a name. */
 void conf_list(const struct conf_key *keys, void *to, char *list, const char *separator);
 
-/* Reads the file that $SOFTHCA_CONFIG names, once; NULL when the process is not under the launcher.
- */
+/* Reads the file that $SOFTHCA_CONFIG names, once; NULL: the process is not under the launcher. */
 const struct model_conf *conf_get(void);
 
 /* ---- objects (uverbs.c) ---- */

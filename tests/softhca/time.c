@@ -24,8 +24,7 @@ enum {
 	TIMERS = 16,
 	TICK_NS = 1000, /* what it takes to ask for the time: loops that do so end */
 	TURNS = 100000,
-	/* How often a thread that waits looks whether the others sleep in a call that is not here.
-	 */
+	/* How often a waiting thread looks whether the others sleep in another call. */
 	LOOK_FIRST_NS = 200000,
 	LOOK_MOST_NS = 20000000,
 	YIELDS = 2000,

@@ -75,8 +75,7 @@ bool path_find_lid(struct hca *h, uint32_t port, uint16_t dlid, struct path *pat
 bool gid_is_multicast(const uint8_t gid[16]);
 /* The MAC address that RoCE sends to for a GID. */
 void gid_to_mac(const struct hca *h, const uint8_t gid[16], uint8_t mac[6]);
-/* A frame with a valid ICRC (and VCRC) at out, which holds PACKET_MAX bytes; returns its length.
- */
+/* A frame with a valid ICRC (and VCRC) at out, which holds PACKET_MAX bytes; returns its length. */
 uint32_t roce_build(const struct path *path, const struct packet *pk, uint8_t *out);
 /* What a datagram's receiver finds before the payload. */
 void roce_grh(const uint8_t *frame, const struct path *path, uint8_t grh[GRH_LEN]);
@@ -110,8 +109,7 @@ bool sq_next(const struct qp *qp, struct send_wqe *w);
 const uint8_t *sq_seg(const struct qp *qp, uint16_t wqe, uint32_t seg);
 /* The bytes that the data segments from seg on name. */
 uint32_t sq_length(const struct qp *qp, const struct send_wqe *w, uint32_t seg);
-/* Copies len bytes from an offset of them to out, or to them from in; false: a key or range is bad.
- */
+/* Copies len bytes at an offset of them to out, or from in; false: a key or range is bad. */
 bool sq_gather(struct hca *h, const struct qp *qp, const struct send_wqe *w, uint32_t seg,
 	uint32_t offset, uint8_t *out, uint32_t len);
 bool sq_scatter(struct hca *h, const struct qp *qp, const struct send_wqe *w, uint32_t seg,

@@ -507,8 +507,7 @@ int uverbs_ioctl(struct ctx *ctx, unsigned long request, void *arg)
 	return -1;
 }
 
-/* Doorbell pages: written by the program, never read, since the records in memory are sufficient.
- */
+/* Doorbell pages: written by the program, never read, since the records in memory suffice. */
 void *uverbs_mmap(struct ctx *ctx, size_t len, int prot, off_t offset)
 {
 	uint64_t command = ((uint64_t)offset / 4096) >> 8;

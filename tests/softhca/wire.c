@@ -326,8 +326,7 @@ void wire_send(struct port *from, struct port *to, enum traffic kind, bool lost,
 	if (!from->up)
 		return;
 	if (from->conf->ib) {
-		/* What was attached before is in effect. How packets end, wire_trailer() decides.
-		 */
+		/* What was attached before is in effect. wire_trailer() decides how packets end. */
 		gateway_follow(from->hca);
 	} else if (kind != TRAFFIC_RAW && conf.icrc == ICRC_ABSENT) {
 		sent.len -= ICRC;

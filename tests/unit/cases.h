@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Cases of the analysis as text, as tests/cases/README.md describes them: what their runner shares.
- */
+/* Cases of the analysis as text (tests/cases/README.md): what the files of their runner share. */
 #pragma once
 
 #include "test_packet_make.h"
@@ -69,8 +68,7 @@ struct run {
 	char *text;
 };
 
-/* --- words (cases_words.c) ---------------------------------------------------------------------
- */
+/* --- words (cases_words.c) --------------------------------------------------------------- */
 
 /* A fault of the file: says where, and ends. */
 void bail(const struct run *r, size_t at, const char *fmt, ...)
@@ -90,8 +88,7 @@ bool slot_set(struct run *r, int64_t *slots, size_t at, const char *assignment);
 /* Whether the token belongs to the statement that began before it. */
 bool goes_on(const struct run *r, size_t at);
 
-/* --- frames (cases_frames.c, cases_ends.c): the index behind the statement; 0: none of theirs ---
- */
+/* --- frames (cases_frames.c, cases_ends.c): the index behind the statement; 0: none ------- */
 
 size_t frames_statement(struct run *r, size_t at);
 void frames_report(struct run *r);
@@ -100,7 +97,6 @@ void ends_report(struct run *r, size_t at);
 void ends_begin(struct run *r);
 void ends_close(struct run *r);
 
-/* --- expectations (cases_expect.c) --------------------------------------------------------------
- */
+/* --- expectations (cases_expect.c) ------------------------------------------------------- */
 
 size_t expect_line(struct run *r, size_t at);

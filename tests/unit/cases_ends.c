@@ -118,8 +118,7 @@ static struct alone *alone_by(struct run *r, size_t at)
 	return &r->by[*tap - 'a'];
 }
 
-/* "find A RULE SEVERITY CERTAINTY NEXT": a finding of a capture about the requests, at this time.
- */
+/* "find A RULE SEVERITY CERTAINTY NEXT": a finding of a capture on requests, at this time. */
 static size_t find(struct run *r, size_t at)
 {
 	struct alone *x = alone_by(r, at + 1);

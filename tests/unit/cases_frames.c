@@ -270,8 +270,7 @@ static void put(struct run *r, const struct frame *f)
 
 /* --- statements ------------------------------------------------------------------------------- */
 
-/* The words behind a frame, before what follows; "noid" and "copy" are about its IP identification.
- */
+/* The words behind a frame, before what follows; "noid", "copy": its IP identification. */
 static size_t frame_words(struct run *r, size_t at, struct frame *f, bool *noid, bool *copy)
 {
 	f->from = at;

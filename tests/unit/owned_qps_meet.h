@@ -9,7 +9,6 @@
  * `end` became readable, or was closed, before.
  */
 int meet(const char *peer, unsigned int number, int end);
-/* Connects a reliable queue pair with the one at the other end; one message goes each way. 0 or -1.
- */
+/* Connects a reliable QP with the one at the other end; one message goes each way. 0 or -1. */
 int talk(int socket, struct ibv_context *context, struct ibv_pd *pd, struct ibv_cq *cq,
 	struct ibv_qp *qp);

@@ -218,8 +218,7 @@ TEST(kinds)
 	assert_true(rd_counters_want(&c, "ethtool/never_heard_of"));
 }
 
-/* What mlx5, mlx4 and bnxt_en call the pause frames that a port sends; not those that it receives.
- */
+/* What mlx5, mlx4 and bnxt_en call the pause frames that a port sends; not those it receives. */
 TEST(pause)
 {
 	static const char *const sent[] = {"tx_prio3_pause", "tx_global_pause", "tx_pause_ctrl_phy",

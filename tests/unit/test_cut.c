@@ -148,8 +148,7 @@ static void igmp(struct make *m)
 	make_fill(m, 0x77, 8);
 }
 
-/* headers: bytes that headers_only keeps; zeroed: the first byte that zero_payload clears. 0: none.
- */
+/* headers: bytes that headers_only keeps; zeroed: the first that zero_payload clears. 0: none. */
 static const struct {
 	const char *name;
 	void (*make)(struct make *m);

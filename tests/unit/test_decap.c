@@ -251,8 +251,7 @@ TEST(rspan)
 	assert_int_equal(frame.len, m.n);
 }
 
-/* Ethernet over MPLS: a control word begins with four zero bits, an address may begin with others.
- */
+/* Ethernet over MPLS: a control word begins with four zero bits, an address may with others. */
 TEST(pseudowire)
 {
 	static const struct {

@@ -362,8 +362,7 @@ TEST(loss)
 	assert_int_equal(g.verdict, RD_GROWTH_RESET);
 }
 
-/* The CPUs of the list that this process may use, in its order, and no more than there is room for.
- */
+/* The CPUs of the list that this process may use, in its order, as many as there is room for. */
 TEST(cpus)
 {
 	static const char path[] = "sys/class/infiniband/mlx5_0/device/local_cpulist";

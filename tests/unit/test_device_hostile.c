@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Hostile sysfs trees: whatever they contain, loading ends, and all texts are printable.
- */
+/* Hostile sysfs trees: whatever they contain, loading ends, and all texts are printable. */
 #include "test.h"
 #include "test_device_tree.h"
 #include <rdmadump/device.h>

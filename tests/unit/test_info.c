@@ -214,8 +214,7 @@ TEST(device_changes)
 		{DEVICE_ADDED, false, "a", false},
 		{DEVICE_REMOVED, false, "a", true},
 		{DEVICE_ADDED, false, "a", true},
-		/* removed and added again before its uevents are read; other names are kept apart
-		 */
+		/* removed and added again before its uevents are read; others are kept apart */
 		{DEVICE_REMOVED, true, "a", true},
 		{DEVICE_ADDED, true, "a", true},
 		{DEVICE_ADDED, false, "b", true},
@@ -630,8 +629,7 @@ TEST(many)
 	rd_devices_free(&devices);
 }
 
-/* What the kernel has of a netdev, in its order: a link-layer address, IPv4, IPv6; and of another.
- */
+/* What the kernel has of a netdev, in its order: a link address, IPv4, IPv6; and of another. */
 int __wrap_getifaddrs(struct ifaddrs **list)
 {
 	static struct sockaddr_ll mac = {.sll_family = AF_PACKET};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* RDMA netlink's messages, valid ones as the kernel sends them, and invalid ones: read, or refused.
- */
+/* RDMA netlink's messages, valid as the kernel sends them, and invalid: read, or refused. */
 #include "device/netlink/netlink.h"
 #include "test_netlink.h"
 #include <linux/rtnetlink.h>
@@ -128,8 +127,7 @@ TEST(qps)
 	rd_resources_free(&r);
 }
 
-/* --- users of the connection manager, as a kernel with nvme_rdma and nvmet_rdma lists them -------
- */
+/* --- users of the connection manager, as a kernel with nvme_rdma and nvmet_rdma lists them  */
 
 static void put_address(int type, int family, uint16_t port)
 {

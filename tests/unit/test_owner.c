@@ -410,8 +410,7 @@ TEST_IN_PROC(process_of_event)
 	put(100, "cgroup", "0::/job\n");
 	rd_process_of_event(tree.root, &e, &host, &p);
 	expect("one /job", p.comm, p.cgroup);
-	/* Another process has the pid now: what the kernel reported is kept, nothing of that one.
-	 */
+	/* Another process has the pid now: what the kernel reported is kept, no more. */
 	process(100, "two", "51");
 	rd_process_of_event(tree.root, &e, &host, &p);
 	expect("100 50 reported  0", p.pid, p.start_ticks, p.comm, p.cgroup, p.has_environ);

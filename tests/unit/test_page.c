@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The data of an HTML page: how much of a large report is in it, and what it says about the rest.
- */
+/* The data of an HTML page: how much of a large report is in it, what it says of the rest. */
 #include "test.h"
 #include <rdmadump/ends.h>
 

@@ -113,8 +113,7 @@ TEST(refused)
 	refused("nak,peer=1", "no other key");
 }
 
-/* --- frames ------------------------------------------------------------------------------------
- */
+/* --- frames ------------------------------------------------------------------------------ */
 
 static struct {
 	struct trigger trigger[TRIGGERS];
@@ -230,8 +229,7 @@ TEST(cm_reject)
 	assert_int_equal(frame(MAKE_V2_IPV4, UD, 2, 0, body, sizeof(body)), -1);
 }
 
-/* --- retransmissions ----------------------------------------------------------------------------
- */
+/* --- retransmissions --------------------------------------------------------------------- */
 
 TEST(retransmissions)
 {

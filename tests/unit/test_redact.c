@@ -244,8 +244,7 @@ TEST(words)
 	static const struct {
 		const char *hosts, *users, *text, *want;
 	} rows[] = {
-		/* What may be any word is replaced where it is labelled, and is a word elsewhere.
-		 */
+		/* What may be any word is replaced where it is labelled, and a word elsewhere. */
 		{"", "", "token=link password=up user=ab: link up ab {\"token\": 5}",
 			"token=secret-1 password=secret-2 user=user-3: link up ab {\"token\": 5}"},
 		/* The same name, in any case, by the same one. */
@@ -895,8 +894,7 @@ TEST(sa)
 	assert_false(has(got + 120, 136, "\xc3", 1));
 }
 
-/* --- InfiniBand, and what follows frames -------------------------------------------------------
- */
+/* --- InfiniBand, and what follows frames ------------------------------------------------- */
 
 TEST(infiniband)
 {

@@ -22,8 +22,7 @@ static uint32_t draw(uint32_t below)
 	return (seed >> 8) % below;
 }
 
-/* --- addresses and how they are written ---------------------------------------------------------
- */
+/* --- addresses and how they are written -------------------------------------------------- */
 
 struct address {
 	uint8_t b[16];
@@ -258,8 +257,7 @@ static bool parse(const char *text, size_t n, size_t size, struct address *a)
 	return true;
 }
 
-/* --- the property -------------------------------------------------------------------------------
- */
+/* --- the property ------------------------------------------------------------------------ */
 
 /* `text` is the spelling between the same bytes; only the address is another one, `to`. */
 static void check(const char *was, const char *text, size_t n, const char *before, size_t before_n,
@@ -395,8 +393,7 @@ TEST(everywhere)
 	}
 }
 
-/* --- what is no address -------------------------------------------------------------------------
- */
+/* --- what is no address ------------------------------------------------------------------ */
 
 static void make_other(char *text, size_t size, uint32_t kind)
 {

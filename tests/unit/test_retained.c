@@ -416,8 +416,7 @@ TEST_RETAINED(closed_without_frames)
 	expect("0 1", p->begun, p->n_empty);
 }
 
-/* --- limits -------------------------------------------------------------------------------------
- */
+/* --- limits ------------------------------------------------------------------------------ */
 
 /* The oldest frames leave memory for newer ones, and the file says which are missing. */
 TEST_RETAINED(short_memory)
@@ -495,8 +494,7 @@ TEST_RETAINED(no_bytes)
 	expect("0 1 1", p->n_dumps, p->n_empty, p->stats.expired);
 }
 
-/* --- files that cannot be written --------------------------------------------------------------
- */
+/* --- files that cannot be written -------------------------------------------------------- */
 
 /* 600 frames, with a trigger in their middle, and until its file is done. */
 static void dump_at(uint64_t hour)
@@ -570,8 +568,7 @@ TEST_RETAINED(directory)
 	assert_non_null(strstr(p->err.text, "'none'"));
 }
 
-/* --- windows ------------------------------------------------------------------------------------
- */
+/* --- windows ----------------------------------------------------------------------------- */
 
 TEST(windows)
 {

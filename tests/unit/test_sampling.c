@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* src/session/owners.c: how often a session lists QPs, which takes the device a command for each.
- */
+/* src/session/owners.c: how often a session lists QPs, which costs the device a command each. */
 #include "session/session.h"
 #include "test.h"
 #include <rdmadump/resource.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* tree_tool SYSROOT: the part "sysroot" of a bundle, of a copied tree, as a tar archive on stdout.
- */
+/* tree_tool SYSROOT: the part "sysroot" of a bundle, of a copied tree, as tar on stdout. */
 #include "bundle/parts.h"
 #include <stdio.h>
 #include <unistd.h>

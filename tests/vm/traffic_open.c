@@ -160,8 +160,7 @@ static void connect_qp(struct traffic *t, unsigned int i)
 		die("RTS");
 }
 
-/* The kernel's IP layer drops a group's packets unless the host joined it; rxe receives after it.
- */
+/* The kernel's IP layer drops a group's packets unless the host joined it, before rxe. */
 void join_group(struct traffic *t)
 {
 	union ibv_gid gid;

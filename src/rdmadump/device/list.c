@@ -201,9 +201,7 @@ static bool has_sniffer(const struct rd_device *device)
 		rd_port_verdict(device, port, &why, &todo) == RD_CAPTURE_YES);
 }
 
-/* A sniffer has the traffic of this function only, which surprises users of adapters with several
- * functions.
- */
+/* A sniffer has this function's traffic only, which surprises users of adapters with several. */
 static void print_not_captured(const struct rd_devices *devices)
 {
 	for (size_t i = 0; i < devices->n; i++) {
