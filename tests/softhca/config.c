@@ -195,8 +195,7 @@ static const struct conf_key fault_keys[] = {
 	{0},
 };
 
-/* What it is, by the word that it begins with; the others set it where they are read, or are of a
- * verb. */
+/* What it is, by its first word; the others set it where they are read, or are of a verb. */
 static const struct name_value kind_names[] = {
 	{"port", FAULT_PORT},
 	{"fatal", FAULT_EVENT},

@@ -239,8 +239,7 @@ void port_files_open(struct hca *h)
 	}
 }
 
-/* Nobody reads an empty file meanwhile: a kernel has none. What is longer ends with empty lines
- * first. */
+/* Nobody reads an empty file: a kernel has none. What is longer ends with empty lines first. */
 void file_set(int fd, const char *text)
 {
 	char whole[64];

@@ -72,8 +72,7 @@ void kmsg_write(const char *text)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Other descriptors are closed without the lock: a child may do that after a fork beside its
- * holder. */
+/* Others are closed without the lock: a child may do that after a fork beside its holder. */
 void kmsg_closing(int fd)
 {
 	if (fd < 0 || fd != atomic_load(&reader))

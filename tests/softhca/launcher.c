@@ -689,8 +689,7 @@ static void program_run(char **argv, mode_t mask, const sigset_t *signals)
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
-/* The program has a process of its own: the tree is removed after it. Returns its status as a shell
- * does. */
+/* The program is a process: the tree is removed after it. Returns its status as a shell does. */
 static int run(char **argv, mode_t mask)
 {
 	static const int forwarded[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP, SIGQUIT};

@@ -296,8 +296,7 @@ static void *closes(void *unused)
 	return unused;
 }
 
-/* Children of a process with threads, as tshark starts them: each closes descriptors before
- * anything else. */
+/* Children of a process with threads, as tshark starts them: each first closes descriptors. */
 static int fork_children(unsigned int n)
 {
 	pthread_t thread;

@@ -536,10 +536,7 @@ static __typeof__(&pthread_cond_timedwait) newest(__typeof__(&pthread_cond_timed
 	return of_found.dli_fbase == of_versioned.dli_fbase ? versioned : found;
 }
 
-/*
- * The mutex is held while the clock passes: others may wait for it. Therefore they have their turn
- * before.
- */
+/* The mutex is held while the clock passes. Others who may wait for it have their turn before. */
 EXPORT int pthread_cond_timedwait(
 	pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *end)
 {

@@ -115,8 +115,7 @@ TEST(template_messages)
 	assert_string_equal(text, "status 77");
 }
 
-/* The most similar ones that are no message of it, and what was not captured or was replaced by
- * zeros. */
+/* The most similar ones that are none, and what was not captured or replaced by zeros. */
 TEST(template_others)
 {
 	static const char other[] = "kv02\1\0\0\0\0\0\0\7\0\0\0\0",

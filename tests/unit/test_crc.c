@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Every implementation of the checksums that this processor supports, compared with a bit-by-bit
- * one.
- */
+/* All implementations of the checksums that this processor has, beside a bit-by-bit one. */
 #include "test.h"
 #include "test_bits.h"
 #include "wire/crc.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Which bytes each mode of cutting keeps, by type of frame; and over real captures, that no header
- * is lost.
- */
+/* Which bytes each mode of cutting keeps, by type of frame; of real captures, all headers. */
 #include "test.h"
 #include "test_packet_make.h"
 #include <glob.h>

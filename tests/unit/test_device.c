@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which device a name means, texts about capture and loss. What is read of a tree:
- * tests/e2e/list.sh. */
+/* Which device a name means, texts about capture and loss. Trees: tests/e2e/list.sh. */
 #include "device/info_parts.h"
 #include "test.h"
 #include "test_device_tree.h"

@@ -264,10 +264,7 @@ static void *merges(void *arg)
 	}
 }
 
-/*
- * Lanes of different speed, one of them idle: all is written in order, because each sets
- * watermarks.
- */
+/* Lanes of different speed, one idle: all is written in order, because each sets watermarks. */
 TEST_CAPTURE(lanes_tell)
 {
 	pthread_t thread;

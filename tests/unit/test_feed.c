@@ -63,10 +63,7 @@ TEST(reuse)
 	assert_true(chunk_add(&e, first, 7, 0));
 	first->rotate = true;
 	rd_feed_put(&f, first);
-	/*
-	 * Of the returned chunks the last one is in the cache; it has nothing of its former
-	 * content.
-	 */
+	/* Of the returned chunks the last is in the cache; it has nothing of its former content. */
 	second = rd_feed_get(&f);
 	assert_ptr_not_equal(first, second);
 	assert_true(chunk_add(&e, second, 8, 0));

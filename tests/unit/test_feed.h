@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Feeds in memory for the tests of the code before and after them: chunks filled by hand, and
- * records read back.
- */
+/* Feeds in memory for tests of the code on both sides: filled by hand, and read back. */
 #pragma once
 
 #include "sink/feed.h"

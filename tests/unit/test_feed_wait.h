@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Waiting for a sink as a lane does, without a limit: a test with a lost wake-up is ended by its
- * runner. */
+/* Waiting for a sink as a lane does, without a limit: the runner ends a lost wake-up. */
 #pragma once
 
 #include <poll.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The terms of the filter, one line per case: the term, the frame, kept or not; and the errors for
- * wrong terms.
- */
+/* The terms of the filter, a line per case: term, frame, kept or not; errors of wrong terms. */
 #include "test.h"
 #include "test_packet_make.h"
 #include <rdmadump/filter.h>
@@ -31,8 +28,7 @@ static void begin(const struct rd_filter_spec *spec, enum rd_link link)
 		fail_msg("%s", failure.text);
 }
 
-/* The body counts from 1: an AETH's syndrome is 1 and its MSN 0x020304, a DETH's source QP
- * 0x060708. */
+/* The body counts from 1: an AETH's syndrome is 1, MSN 0x020304, a DETH's source QP 0x060708. */
 static const struct {
 	enum make_outer outer;
 	unsigned int opcode;

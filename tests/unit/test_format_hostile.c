@@ -57,10 +57,7 @@ static void make_file(struct memory *m, size_t number, size_t ends[N_FRAMES])
 		memory_add(m, buf, e.format->trailer(&e, &stats, buf, sizeof(buf)));
 }
 
-/*
- * Reads everything that a reader returns. Returns the number of frames; *damaged: it ended with an
- * error.
- */
+/* Reads all that a reader returns. The number of frames; *damaged: it ended with an error. */
 static unsigned int read_all(struct memory *m, bool *damaged, uint32_t *sum)
 {
 	struct rd_frame frames[4];

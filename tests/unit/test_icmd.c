@@ -370,8 +370,7 @@ TEST(undone)
 	assert_true(sniffer_record_is_clean(&s.record));
 }
 
-/* Nothing is changed that a later capture could not undo. What is attached is detached all the
- * same. */
+/* Nothing is changed that a later capture could not undo. What is attached is detached. */
 TEST(no_record)
 {
 	struct mlx5_sniffer s;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What info is made of: versions, names, masks, functions, messages. Hostile trees:
- * test_device_hostile.c. */
+/* What info is made of: versions, names, masks, functions, messages. */
 #include "device/discovery.h"
 #include "device/info_parts.h"
 #include "device/monitored.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Unit tests of the merge: order of timestamps over feeds, watermarks, late frames, rotation,
- * tallies.
- */
+/* The merge: order of timestamps over feeds, watermarks, late frames, rotation, tallies. */
 #include "sink/merge.h"
 #include "test.h"
 #include "test_feed.h"
@@ -345,10 +342,7 @@ TEST(rotates)
 	const struct rd_chunk *c;
 
 	begin(2);
-	/*
-	 * Two requests for the same record make one file; further ones wait as far as there is
-	 * room.
-	 */
+	/* Two requests for the same record make one file; further ones wait as there is room. */
 	merge_rotate(&t.m, 5);
 	for (uint64_t i = 0; i < MERGE_ROTATIONS + 10; i++)
 		merge_rotate(&t.m, 10 + i);

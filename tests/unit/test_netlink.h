@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * A message of the kernel under construction: netlink's own rules, written out, so that they can
- * be broken.
- */
+/* A message of the kernel in the making: netlink's own rules, to be broken. */
 #pragma once
 
 #include "test.h"

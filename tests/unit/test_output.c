@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Unit tests of the output's back ends: no byte is lost, and the file has complete records wherever
- * a write fails.
- */
+/* The output's back ends: no byte is lost, records are whole wherever a write fails. */
 #include "sink/file.h"
 #include "test.h"
 #include "test_format.h"

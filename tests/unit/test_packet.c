@@ -532,8 +532,7 @@ TEST_FRAME(line_dscp)
 	assert_non_null(strstr(line, " DSCP 26 len"));
 }
 
-/* A line names the kind of an AETH once: an acknowledge in the opcode's column, a response after
- * it. */
+/* A line names the kind of an AETH once: in the opcode's column, a response after it. */
 TEST_FRAME(line_naks)
 {
 	static const struct {

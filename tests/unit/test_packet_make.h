@@ -102,8 +102,7 @@ static inline void make_bth(
 	make_be32(m, psn);
 }
 
-/* All headers up to BTH, `body` bytes with the values 1, 2, 3 ..., `pad` bytes 0xee, ICRC "ICRC",
- * VCRC "VC". */
+/* All headers to BTH, `body` bytes 1, 2, 3 ..., `pad` bytes 0xee, ICRC "ICRC", VCRC "VC". */
 static inline void make_packet(struct make *m, enum make_outer outer, unsigned int opcode,
 	uint32_t qp, uint32_t body, unsigned int pad)
 {

@@ -305,8 +305,7 @@ TEST_RETAINED(exactly_once)
 				fired++;
 			}
 		}
-		/* Partial chunks are handed over when the writer requests them, and sometimes
-		 * earlier. */
+		/* Partial chunks are handed over when the writer requests them, or earlier. */
 		if (rand() % 2)
 			hand_over();
 	}

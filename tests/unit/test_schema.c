@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * docs/schema/analyze*.json and explain.json are what the rows say that
- * write the JSON; UPDATE_GOLDEN=1 writes them.
- */
+/* docs/schema/*.json are what the rows say that write the JSON; UPDATE_GOLDEN=1 writes them. */
 #include "analysis/output/output.h"
 #include "test.h"
 #include <rdmadump/points.h>

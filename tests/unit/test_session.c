@@ -204,8 +204,7 @@ static void *stop(void *arg)
 	return NULL;
 }
 
-/* Once all frames have come, from another thread; the input stays open, so that nothing else ends
- * the session. */
+/* Once all frames have come, from another thread; the input stays open, and ends nothing. */
 static void stop_after_three(
 	void *ctx, const struct rd_source *source, const struct rd_frame *frames, unsigned int n)
 {

@@ -426,10 +426,7 @@ TEST(file_tells_all)
 	s->ops->close(s);
 }
 
-/*
- * Later interfaces map to an equal one; an unknown one is announced once; another link type is left
- * out.
- */
+/* Later interfaces map to an equal one; an unknown is announced once; another link left out. */
 TEST(file_sections)
 {
 	const struct rd_iface first[] = {{.link = RD_LINK_ETHERNET, .name = "a", .snaplen = 96},

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * How InfiniBand packets end. The packets are bytes whose checksums were computed bit by bit by
- * another program.
- */
+/* How InfiniBand packets end. Their checksums were computed bit by bit by another program. */
 #include "test.h"
 #include <rdmadump/trailer.h>
 

@@ -453,8 +453,7 @@ TEST(stopped)
 	same(receive(&failure), RD_SOURCE_END, hca.resets, 0, queue.gaps, 0);
 }
 
-/* A flow that could not be destroyed goes on to deliver: what was there when it was stopped is
- * received, no more. */
+/* A flow that cannot be destroyed delivers: what was there at its stop is received, no more. */
 TEST(abandoned)
 {
 	queue_make();
