@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* docs/schema/*.json are what the rows say that write the JSON; UPDATE_GOLDEN=1 writes them. */
+/* Schemas in docs/schema are what the rows say that write the JSON; UPDATE_GOLDEN=1 writes them. */
 #include "analysis/output/output.h"
 #include "test.h"
 #include <rdmadump/points.h>
