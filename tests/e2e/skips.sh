@@ -26,11 +26,6 @@ ran() {
 	ok "$1: the other cases run" "$tmp/out"
 }
 
-without promtool e2e/counters.sh
-ran "counters.sh without promtool" 80
-is "... skips its cases" "$(grep -c '# SKIP promtool is not installed$' "$tmp/out")" 8
-is "... and no other" "$(grep '# SKIP' "$tmp/out" | grep -vcE 'promtool|namespace|jsonschema|ethtool|script')" 0
-
 without "ibstat ibstatus" softhca/selftest.sh discovery
 ran "selftest.sh without ibstat" 8
 has "... says so" "$tmp/out" '^ok [0-9]+ - ibstat: active # SKIP ibstat is not installed$'
