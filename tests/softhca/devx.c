@@ -25,51 +25,25 @@ enum {
 	RQ_ERR = 3,
 };
 
-static bool flow_table(const struct hca_conf *conf)
-{
-	return !(conf->caps & CAP_NO_FLOW_TABLE);
-}
-
-static bool ethernet(const struct hca_conf *conf)
-{
-	return !conf->port[0].ib;
-}
-
-static bool ib_port_sniffer(const struct hca_conf *conf)
-{
-	return conf->caps & CAP_IB_PORT_SNIFFER;
-}
-
-static bool shared_tir(const struct hca_conf *conf)
-{
-	return conf->caps & CAP_SHARED_TIR;
-}
-
-static bool sniffer_rx(const struct hca_conf *conf)
-{
-	return conf->caps & CAP_SNIFFER_RX;
-}
-
-static bool sniffer_tx(const struct hca_conf *conf)
-{
-	return conf->caps & CAP_SNIFFER_TX;
-}
-
-/* Offsets count from the most significant bit. */
+/* Offsets count from the most significant bit. A bit without a capability: of Ethernet ports. */
 static const struct {
-	uint32_t type, bit;
-	bool (*is_set)(const struct hca_conf *conf);
+	uint32_t type, bit, cap;
 } bits[] = {
-	{TYPE_GENERAL, 0x1a6, flow_table}, /* nic_flow_table */
-	{TYPE_GENERAL, 0x1b7, ethernet},   /* port_type, the lower of its two bits */
-	{TYPE_GENERAL, 0x1d8, ib_port_sniffer},
-	{TYPE_GENERAL, 0x21d, ethernet}, /* roce */
-	{TYPE_NIC_FLOW, 0x002, shared_tir},
-	{TYPE_NIC_FLOW, 0x200, ethernet}, /* receive: ft_support */
-	{TYPE_NIC_FLOW, 0x600, sniffer_rx},
-	{TYPE_NIC_FLOW, 0x800, ethernet}, /* transmit: ft_support */
-	{TYPE_NIC_FLOW, 0xc00, sniffer_tx},
+	{TYPE_GENERAL, 0x1a6, CAP_NO_FLOW_TABLE}, /* nic_flow_table */
+	{TYPE_GENERAL, 0x1b7, 0},		  /* port_type, the lower of its two bits */
+	{TYPE_GENERAL, 0x1d8, CAP_IB_PORT_SNIFFER},
+	{TYPE_GENERAL, 0x21d, 0}, /* roce */
+	{TYPE_NIC_FLOW, 0x002, CAP_SHARED_TIR},
+	{TYPE_NIC_FLOW, 0x200, 0}, /* receive: ft_support */
+	{TYPE_NIC_FLOW, 0x600, CAP_SNIFFER_RX},
+	{TYPE_NIC_FLOW, 0x800, 0}, /* transmit: ft_support */
+	{TYPE_NIC_FLOW, 0xc00, CAP_SNIFFER_TX},
 };
+
+static bool is_set(const struct hca_conf *conf, uint32_t cap)
+{
+	return cap ? !(conf->caps & cap) == (cap == CAP_NO_FLOW_TABLE) : !conf->port[0].ib;
+}
 
 static uint8_t query_hca_cap(
 	const struct hca_conf *conf, uint32_t op_mod, uint8_t *cap, size_t capacity)
@@ -79,7 +53,7 @@ static uint8_t query_hca_cap(
 	if ((type != TYPE_GENERAL && type != TYPE_NIC_FLOW) || capacity < CAP_BYTES)
 		return STATUS_BAD_PARAM;
 	for (size_t i = 0; i < ARRAY_SIZE(bits); i++)
-		if (bits[i].type == type && bits[i].is_set(conf))
+		if (bits[i].type == type && is_set(conf, bits[i].cap))
 			cap[bits[i].bit / 8] |= (uint8_t)(0x80 >> bits[i].bit % 8);
 	if (type == TYPE_GENERAL)
 		cap[0x1b8 / 8] = (uint8_t)conf->nports;

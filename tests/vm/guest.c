@@ -257,26 +257,6 @@ static int write_synced(const char *path, unsigned long writes)
 
 /* --- the table --------------------------------------------------------------------------- */
 
-static int do_wait(char **a)
-{
-	return wait_until(a[0], files_exist, a + 1);
-}
-
-static int do_text(char **a)
-{
-	return wait_until(a[0], has_text, a + 1);
-}
-
-static int do_listen(char **a)
-{
-	return wait_until(a[0], listens, a + 1);
-}
-
-static int do_until(char **a)
-{
-	return wait_until(a[0], succeeds, a + 1);
-}
-
 /* Events that must not come have no end to wait for. */
 static int do_still(char **a)
 {
@@ -322,23 +302,26 @@ static const struct {
 	int least; /* arguments */
 	int (*run)(char **);
 	const char *help;
+	bool (*reached)(char **); /* in place of run: is waited for */
 } commands[] = {
-	{"wait", 2, do_wait, "SECONDS FILE...    until the files exist"},
-	{"text", 3, do_text, "SECONDS FILE TEXT  until the file has the text"},
-	{"listen", 2, do_listen, "SECONDS PORT     until somebody listens on the TCP port"},
-	{"until", 2, do_until, "SECONDS COMMAND... until it succeeds"},
-	{"still", 2, do_still, "SECONDS FILE     until nothing was appended to it for so long"},
-	{"quiet", 1, do_quiet, "SECONDS           until no RDMA counter moves"},
-	{"counters", 1, do_counters, "FILE           the counters of all RDMA devices"},
-	{"clock", 1, do_clock, "FILE              set by the host that stores FILE"},
-	{"synced", 2, do_synced, "DISK WRITES      of a sector each, each with a flush"},
+	{"wait", 2, NULL, "SECONDS FILE...    until the files exist", files_exist},
+	{"text", 3, NULL, "SECONDS FILE TEXT  until the file has the text", has_text},
+	{"listen", 2, NULL, "SECONDS PORT     until somebody listens on the TCP port", listens},
+	{"until", 2, NULL, "SECONDS COMMAND... until it succeeds", succeeds},
+	{"still", 2, do_still, "SECONDS FILE     until nothing was appended to it for so long",
+		NULL},
+	{"quiet", 1, do_quiet, "SECONDS           until no RDMA counter moves", NULL},
+	{"counters", 1, do_counters, "FILE           the counters of all RDMA devices", NULL},
+	{"clock", 1, do_clock, "FILE              set by the host that stores FILE", NULL},
+	{"synced", 2, do_synced, "DISK WRITES      of a sector each, each with a flush", NULL},
 };
 
 int main(int argc, char **argv)
 {
 	for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(argv[1], commands[i].name) == 0 && argc - 2 >= commands[i].least)
-			return commands[i].run(argv + 2);
+			return commands[i].run ? commands[i].run(argv + 2)
+					       : wait_until(argv[2], commands[i].reached, argv + 3);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fprintf(stderr, "guest %s %s\n", commands[i].name, commands[i].help);
 	return 2;
