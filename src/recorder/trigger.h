@@ -90,9 +90,9 @@ struct stall {
 	uint64_t least, most; /* shortest and longest of their times, ns */
 	struct stall_flow *flows;
 	struct stall_answers *answers;
-	LIST_HEAD(stall_pair, stall_flow) * pairs; /* the flows of each pair of hosts */
-	TAILQ_HEAD(, stall_flow) waiting;	   /* ordered by their last packet */
-	uint64_t clock;				   /* all frames up to this timestamp were seen */
+	LIST_HEAD(stall_pair, stall_flow) * pairs;  /* the flows of each pair of hosts */
+	TAILQ_HEAD(stall_wait, stall_flow) waiting; /* ordered by their last packet */
+	uint64_t clock;				    /* all frames up to this timestamp were seen */
 	uint64_t read_ns;      /* monotonic time when the newest frames were received */
 	uint64_t tick_ns;      /* monotonic time of the last call of stall_tick() */
 	uint64_t due;	       /* value of `clock` at which to check again */

@@ -67,9 +67,10 @@ static inline const char *tree_path(const char *path)
 static inline void tree_write(const char *path, const char *bytes, size_t n)
 {
 	FILE *f = fopen(tree_path(path), "w");
+	const size_t put = f ? fwrite(bytes, 1, n, f) : 0;
+	const int failed = f ? fclose(f) : EOF;
 
-	assert_non_null(f);
-	same(fwrite(bytes, 1, n, f), n, fclose(f), 0);
+	same(put, n, failed, 0);
 }
 
 static inline void tree_text(const char *path, const char *text)
