@@ -82,7 +82,7 @@ static int analyse_into(struct rd_recorder *r, const char *path, int json, int h
 
 static bool analyse(struct rd_recorder *r, const char *path)
 {
-	struct sidecar json, html;
+	struct sidecar json = {0}, html = {0};
 	bool out = sidecar_create(&json, path, ".json"),
 	     page = sidecar_create(&html, path, ".html");
 	int status = out && page ? analyse_into(r, path, json.out.fd, html.out.fd) : -1;
