@@ -123,9 +123,10 @@ int analyze_ends(const struct analyze_settings *s, const struct analyze_pair *pa
 
 /*
  * Replaces each directory among the files by the captures in it, in the order of their names.
- * The caller frees them, also after an error.
+ * Freed by analyze_files_free(), also after an error.
  */
 int analyze_expand(struct analyze_settings *s, struct rd_error *err);
+void analyze_files_free(struct analyze_settings *s);
 
 /* --- a copy with comments (annotate.c) -------------------------------------------------------- */
 
@@ -147,6 +148,7 @@ int analyze_marks(
 
 /* Before any work: 0 if the page may be written. */
 int analyze_check_page(const struct analyze_settings *s, struct rd_error *err);
+void analyze_outcome_free(struct analyze_outcome *o);
 /* Shows only the busiest conversations of a report, by --top. */
 void analyze_limit(const struct analyze_settings *s, struct rd_report *report);
 /* Prints text, JSON or a page, by the settings. */

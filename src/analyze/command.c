@@ -159,9 +159,7 @@ static int report_ends(const struct analyze_settings *s, const struct analyze_pa
 		ret = rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the report");
 	if (!ret)
 		ret = analyze_print(s, &o, err);
-	rd_ends_report_free(o.ends);
-	for (int i = 0; i < RD_TAPS; i++)
-		rd_report_free(o.reports[i]);
+	analyze_outcome_free(&o);
 	return ret;
 }
 
@@ -214,9 +212,7 @@ static int run(struct analyze_settings *s)
 	struct rd_error err;
 	int status = analyze_expand(s, &err) < 0 ? rd_cli_fail(&err) : run_files(s);
 
-	for (unsigned int i = 0; i < s->n_files; i++)
-		free(s->files[i]);
-	free(s->files);
+	analyze_files_free(s);
 	return status;
 }
 

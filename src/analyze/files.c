@@ -116,3 +116,10 @@ int analyze_expand(struct analyze_settings *s, struct rd_error *err)
 	}
 	return ret;
 }
+
+void analyze_files_free(struct analyze_settings *s)
+{
+	for (unsigned int i = 0; i < s->n_files; i++)
+		free(s->files[i]);
+	free(s->files);
+}

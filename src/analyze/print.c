@@ -211,6 +211,13 @@ static int put_output(const struct analyze_settings *s, const struct analyze_out
 	return put_text(o, &style, stdout);
 }
 
+void analyze_outcome_free(struct analyze_outcome *o)
+{
+	rd_ends_report_free(o->ends);
+	for (int i = 0; i < RD_TAPS; i++)
+		rd_report_free(o->reports[i]);
+}
+
 void analyze_limit(const struct analyze_settings *s, struct rd_report *report)
 {
 	if (s->style.top && s->style.top < report->n_shown)

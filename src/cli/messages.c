@@ -180,15 +180,6 @@ static size_t edge(size_t at)
 	return columns <= 2 * at ? SIZE_MAX : columns;
 }
 
-void rd_cli_note(const char *format, ...)
-{
-	char text[1024];
-
-	RD_FORMAT(text, sizeof(text), format);
-	fputs("  ", stderr);
-	rd_put_wrapped(stderr, text, 2, 2, edge(2));
-}
-
 static void say_coloured(
 	const char *prefix, enum rd_colour colour, const char *line, size_t columns)
 {
@@ -207,6 +198,14 @@ static void say_coloured(
 void rd_cli_say(const char *prefix, const char *line)
 {
 	say_coloured(prefix, RD_COLOUR_NONE, line, edge(strlen(prefix)));
+}
+
+void rd_cli_note(const char *format, ...)
+{
+	char text[1024];
+
+	RD_FORMAT(text, sizeof(text), format);
+	rd_cli_say("  ", text);
 }
 
 /* Coloured by the level. Warnings and errors are one line, to be copied and searched for. */

@@ -127,8 +127,7 @@ static void take_notices(struct rd_monitor *m)
 	if (!any)
 		return;
 	compare_with_list(m);
-	for (size_t i = 0; i < m->all.n; i++)
-		m->all.device[i].to_read = true;
+	monitored_mark_all(&m->all);
 	read_ports_soon(m);
 }
 
@@ -153,9 +152,7 @@ static void open_channels(struct rd_monitor *m)
 	listen_to(m, m->uevents);
 	if (rd_netlink_open(&m->nldev, NETLINK_RDMA, NULL))
 		return;
-	nl_socket_disable_seq_check(m->nldev);
-	nl_socket_set_nonblocking(m->nldev);
-	if (nl_socket_add_memberships(m->nldev, RD_NLDEV_GROUP_NOTIFY, 0) >= 0) {
+	if (!rd_netlink_join(m->nldev, RD_NLDEV_GROUP_NOTIFY)) {
 		listen_to(m, nl_socket_get_fd(m->nldev));
 		return;
 	}

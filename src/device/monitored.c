@@ -436,3 +436,9 @@ void monitored_read_ports(struct monitored *all, bool is_last)
 			finish_reading(all, w);
 	}
 }
+
+void monitored_mark_all(struct monitored *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		all->device[i].to_read = true;
+}

@@ -97,5 +97,7 @@ bool monitored_compare(struct monitored *all, const struct rd_nldev_devices *lis
 bool monitored_link(struct monitored *all, const struct rd_link_change *change);
 bool monitored_take_async(struct monitored *all);
 
+/* The ports of all devices may have changed. */
+void monitored_mark_all(struct monitored *all);
 /* Reads ports that may have changed. `is_last`: no other reading is due after this one. */
 void monitored_read_ports(struct monitored *all, bool is_last);

@@ -20,7 +20,10 @@ void explain_put(FILE *out, const char *label, const char *text, unsigned int co
 		char *line = strndup(text, n);
 
 		fprintf(out, "%*s%-*s", INDENT, "", LABEL, label);
-		rd_put_wrapped(out, line ? line : "", INDENT + LABEL, INDENT + LABEL, columns);
+		if (line)
+			rd_put_wrapped(out, line, INDENT + LABEL, INDENT + LABEL, columns);
+		else /* without memory: whole, on one line */
+			fprintf(out, "%.*s\n", (int)n, text);
 		free(line);
 		label = "";
 		text += n + (text[n] == '\n');

@@ -405,9 +405,10 @@ int rd_recorder_open(struct rd_recorder **recorder, const struct rd_recorder_con
 	if (!r)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the recorder");
 	r->config = *config;
-	r->tick_fd = r->watch.stop_fd = r->watch.kmsg_fd = -1;
+	r->tick_fd = -1;
 	rd_clock_set(&r->wall);
 	pthread_mutex_init(&r->lock, NULL);
+	watch_init(r);
 	follow_init(r);
 	if (open_parts(r, err) < 0) {
 		rd_recorder_close(r);

@@ -212,6 +212,7 @@ uint64_t lines_take(struct rd_recorder *r);
 void lines_close(struct rd_recorder *r);
 
 /* watch.c */
+void watch_init(struct rd_recorder *r);
 int watch_open(struct rd_recorder *r, struct rd_error *err);
 int watch_start(struct rd_recorder *r);
 void watch_stop(struct rd_recorder *r);

@@ -13,6 +13,11 @@
 #define STATE_NS 10000000000U /* between two writings of the textfile */
 #define RECORD	 8192	      /* longest record of /dev/kmsg: Documentation/ABI/testing/dev-kmsg */
 
+void watch_init(struct rd_recorder *r)
+{
+	r->watch.stop_fd = r->watch.kmsg_fd = -1;
+}
+
 /* --- open ------------------------------------------------------------------------------------ */
 
 static int open_kmsg(struct rd_recorder *r, struct rd_error *err)

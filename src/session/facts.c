@@ -72,6 +72,13 @@ void facts_from_file(void *ctx, const char *json, size_t len)
 		rd_facts_add(to, json, len);
 }
 
+void facts_at_end(struct rd_session *s)
+{
+	if (!s->config->no_facts && !s->config->recording && s->config->out.path &&
+		s->out.encoder.format->facts)
+		rd_session_facts(s, "end", &s->out.facts_end);
+}
+
 void facts_at_start(struct rd_session *s)
 {
 	if (s->config->no_facts || s->config->recording || is_offline(s) || !s->config->out.path ||
@@ -97,4 +104,11 @@ const struct rd_facts *facts_for_file(void *ctx, unsigned int file, bool end)
 		o->facts_ns = now;
 	}
 	return &o->facts_start;
+}
+
+void facts_free(struct rd_session *s)
+{
+	rd_facts_free(&s->out.facts_start);
+	rd_facts_free(&s->out.facts_end);
+	rd_facts_free(&s->in.early_facts);
 }

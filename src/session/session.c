@@ -311,8 +311,7 @@ int rd_session_run(struct rd_session *s)
 		account_result(s);
 		if (c->calls.ended)
 			c->calls.ended(c->calls.ctx);
-		if (!c->no_facts && !c->recording && c->out.path && s->out.encoder.format->facts)
-			rd_session_facts(s, "end", &s->out.facts_end);
+		facts_at_end(s);
 		out_close(s);
 		account_result(s);
 	}
@@ -372,9 +371,7 @@ void rd_session_close(struct rd_session *s)
 	inputs_close(s);
 	owners_free(s);
 	loss_free(s);
-	rd_facts_free(&s->out.facts_start);
-	rd_facts_free(&s->out.facts_end);
-	rd_facts_free(&s->in.early_facts);
+	facts_free(s);
 	recording_fini(s);
 	rd_fd_close(&s->stop_fd);
 	free(s);

@@ -250,4 +250,6 @@ void facts_at_start(struct rd_session *s);
 /* Before the next source, of this port, is opened, if it receives frames from then on. */
 void facts_before_open(
 	struct rd_session *s, const struct rd_device *device, const struct rd_port *port);
+void facts_at_end(struct rd_session *s);
 const struct rd_facts *facts_for_file(void *output, unsigned int file, bool end);
+void facts_free(struct rd_session *s);

@@ -102,9 +102,7 @@ int file_begin(struct file *f, const struct rd_facts *facts, struct rd_error *er
 {
 	int errnum;
 
-	f->out.offset = f->out.checked = f->out.cleaned = f->out.synced = 0;
-	f->out.grown = false;
-	if (rd_outfile_begin(&f->out.file, f->out.path, err) < 0) {
+	if (output_begin(&f->out, err) < 0) {
 		output_abandon(&f->out);
 		return -1;
 	}

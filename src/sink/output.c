@@ -141,6 +141,13 @@ void output_make_private(const struct output *out)
 	rd_outfile_make_private(&out->file, out->path);
 }
 
+int output_begin(struct output *out, struct rd_error *err)
+{
+	out->offset = out->checked = out->cleaned = out->synced = 0;
+	out->grown = false;
+	return rd_outfile_begin(&out->file, out->path, err);
+}
+
 void output_abandon(struct output *out)
 {
 	if (out->file.fd >= 0)

@@ -100,6 +100,8 @@ int output_open(
 	struct output *out, const char *path, const struct rd_inputs *inputs, struct rd_error *err);
 /* Makes an existing file private: rd_outfile_make_private(). */
 void output_make_private(const struct output *out);
+/* Truncates the file. Returns 0 or -1. */
+int output_begin(struct output *out, struct rd_error *err);
 /* Closes the file, and removes it if output_open() created it. */
 void output_abandon(struct output *out);
 /* Whether other programs changed the file: 0, ENOENT (removed), ESTALE (truncated). One syscall. */

@@ -108,6 +108,13 @@ int rd_netlink_request(
 	return 0;
 }
 
+int rd_netlink_join(struct nl_sock *nl, unsigned int group)
+{
+	nl_socket_disable_seq_check(nl);
+	nl_socket_set_nonblocking(nl);
+	return nl_socket_add_memberships(nl, (int)group, 0) < 0 ? -1 : 0;
+}
+
 void rd_netlink_take(struct nl_sock *nl, rd_netlink_fn *fn, void *ctx)
 {
 	struct answer a = {.fn = fn, .ctx = ctx};

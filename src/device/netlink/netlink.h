@@ -27,6 +27,8 @@ int rd_netlink_open(struct nl_sock **nl, int protocol, struct rd_error *err);
 int rd_netlink_request(
 	struct nl_sock *nl, struct nl_msg *msg, rd_netlink_fn *fn, void *ctx, struct rd_error *err);
 
+/* Joins a multicast group: the descriptor becomes readable when a message arrives. */
+int rd_netlink_join(struct nl_sock *nl, unsigned int group);
 /* Calls `fn` for each message that has arrived. Does not block. */
 void rd_netlink_take(struct nl_sock *nl, rd_netlink_fn *fn, void *ctx);
 
