@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include "sniffer.h"
 #include <fcntl.h>
-#include <rdmadump/archive.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
 #include <rdmadump/fd.h>
@@ -168,8 +167,6 @@ static void add_file(struct rd_selftest *st, json_t *files, const char *probe, c
 	char name[SAVED_NAME];
 
 	snprintf(name, sizeof(name), "%s.%s", probe, ending);
-	if (!why && !rd_archive_available())
-		why = "this build has no libarchive";
 	if (why)
 		free(bytes);
 	else if (!saved_keep(&st->saved, name, bytes, n))

@@ -102,8 +102,7 @@ const struct rd_probe *const *rd_probes_chosen(const struct rd_selftest_config *
 
 /*
  * What a run leaves in the user's directory, with the rights of that user:
- * selftest-HOST-DEV.partial.json while probes run, then selftest-HOST-DEV.tar.zst; without
- * libarchive selftest-HOST-DEV.json.
+ * selftest-HOST-DEV.partial.json while probes run, then selftest-HOST-DEV.tar.zst.
  */
 #define SAVED_FILES   16
 #define SAVED_NAME    48
