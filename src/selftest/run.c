@@ -23,7 +23,7 @@
 static bool must_skip(
 	const struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
 {
-	if (probe->needs & RD_PROBE_ICMD && !st->config->icmd)
+	if (probe->needs & RD_PROBE_ICMD && !st->config->sniffer)
 		result_skipped(
 			r, "it uses the firmware's command gateway (--sniffer icmd allows it)");
 	else if (probe->needs & RD_PROBE_ICMD && st->port->link != RD_LINK_INFINIBAND)

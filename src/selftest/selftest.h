@@ -90,8 +90,8 @@ struct rd_selftest_config {
 	const char *directory; /* directory of the result; NULL: the current one */
 	const struct rd_probe *probe[PROBES_MAX + 1]; /* only these; none: all */
 	unsigned int n_probes;
-	uint64_t vlan; /* the VLAN of tagged frames; 0: priority tags */
-	bool icmd;     /* probes that use the command gateway may run */
+	uint64_t vlan;	     /* the VLAN of tagged frames; 0: priority tags */
+	const char *sniffer; /* "icmd": probes that use the command gateway may run */
 	bool hash_addresses, json, dry_run;
 };
 
