@@ -28,8 +28,6 @@ struct rd_archive_entry {
 	int64_t time;	    /* time of the last change, seconds since the Unix epoch */
 };
 
-bool rd_archive_available(void);
-
 /*
  * Begins an archive that is written to `fd`, which stays the caller's. `todo` is the advice in
  * errors. 0, or -1 with RD_CLASS_OUTPUT. rd_archive_free() after success.

@@ -7,19 +7,14 @@
 
 /* ---- attributes: values that are shown and not interpreted ---- */
 
-enum rd_attr_kind {
-	RD_ATTR_TEXT,
-	RD_ATTR_NUMBER,
-	RD_ATTR_HEX,  /* a bit mask */
-	RD_ATTR_WORDS /* words with ", " between them; "" is none */
-};
+#define RD_ATTR_LEN 320
 
 struct rd_attr {
 	char key[48];	/* for JSON: "max_qp" */
 	char title[64]; /* shown to users: "QPs" */
-	enum rd_attr_kind kind;
-	uint64_t number;
-	char text[320];
+	char text[RD_ATTR_LEN];
+	json_t *value;
+	bool empty; /* 0, or no word */
 };
 
 struct rd_attrs {

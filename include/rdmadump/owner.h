@@ -106,7 +106,8 @@ struct rd_owners_worth {
 	uint64_t clock_error_ns;
 };
 struct rd_owners_worth rd_owners_worth(const struct rd_owners *o);
-/* The nth owner, NULL after the last one; *n_qps gets the number of its QPs. */
-const struct rd_process *rd_owners_get(const struct rd_owners *o, size_t nth, size_t *n_qps);
+/* The owner after this one, or the first; NULL: there is none; *n_qps: how many QPs it has. */
+const struct rd_process *rd_owners_next(
+	const struct rd_owners *o, const struct rd_process *after, size_t *n_qps);
 /* Copies its QPs: room for n_qps. */
-void rd_owners_qps(const struct rd_owners *o, size_t nth, struct rd_owned_qp *qps);
+void rd_owners_qps(const struct rd_process *who, struct rd_owned_qp *qps);

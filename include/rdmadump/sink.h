@@ -272,5 +272,3 @@ size_t rd_stem_of(const char *path);
  * "a_00001_20261121031500", followed by `ending`, and "a.pcapng". 0: it is another file.
  */
 unsigned int rd_series_number(const char *name, const char *base, const char *ending);
-/* "gz, zst": the compressions that this program supports. */
-const char *rd_compressions(void);

@@ -300,9 +300,6 @@ int rd_bundle_create(const struct rd_bundle_config *config, char path[PATH_MAX],
 	int rc;
 
 	*manifest = NULL;
-	if (!rd_archive_available())
-		return rd_fail(err, RD_CLASS_DEVICE, 0, "build with libarchive",
-			"cannot write a bundle: this program was built without libarchive");
 	c.redact = config->redact ? rd_redact_new() : NULL;
 	if (config->redact && !c.redact)
 		return redaction_failed(err);

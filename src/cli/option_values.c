@@ -105,8 +105,8 @@ static int find_choice(const struct option_use *use, struct rd_error *err)
 			return i;
 		snprintf(all + used, sizeof(all) - used, "%s%s", used ? ", " : "", choices[i]);
 	}
-	return rd_fail(
-		err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not one of %s", use->as, use->arg, all);
+	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not %s%s", use->as, use->arg,
+		choices[1] ? "one of " : "", all);
 }
 
 int set_choice(const struct option_use *use, struct rd_error *err)

@@ -2,60 +2,61 @@
 /* Lists of attributes: name, value, and for masks the names of bits. */
 #include "sysfs.h"
 #include <rdmadump/info.h>
+#include <rdmadump/json.h>
 #include <rdmadump/memory.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ATTRS_MAX 512
 
-static struct rd_attr *add(struct rd_attrs *f, const char *key, const char *title)
+/* Takes `value`. */
+static void add(struct rd_attrs *f, const char *key, const char *title, json_t *value,
+	const char *text, bool empty)
 {
-	struct rd_attr *attr;
+	struct rd_attr *attr = f->n < ATTRS_MAX ? rd_append(&f->attr, f->n, sizeof(*attr)) : NULL;
 
-	if (f->n == ATTRS_MAX)
-		return NULL;
-	attr = rd_append(&f->attr, f->n, sizeof(*attr));
-	if (!attr)
-		return NULL;
+	if (!attr) {
+		json_decref(value);
+		return;
+	}
 	f->n++;
 	rd_text_clean(attr->key, sizeof(attr->key), key);
 	rd_text_clean(attr->title, sizeof(attr->title), title);
-	return attr;
+	rd_text_clean(attr->text, sizeof(attr->text), text);
+	attr->value = value;
+	attr->empty = empty;
 }
 
 void rd_attrs_free(struct rd_attrs *attrs)
 {
+	for (size_t i = 0; i < attrs->n; i++)
+		json_decref(attrs->attr[i].value);
 	free(attrs->attr);
 	*attrs = (struct rd_attrs){0};
 }
 
-static void add_number(
-	struct rd_attrs *f, const char *key, const char *title, enum rd_attr_kind kind, uint64_t n)
-{
-	struct rd_attr *fact = add(f, key, title);
-
-	if (!fact)
-		return;
-	fact->kind = kind;
-	fact->number = n;
-}
-
 void rd_attrs_number(struct rd_attrs *f, const char *key, const char *title, uint64_t n)
 {
-	add_number(f, key, title, RD_ATTR_NUMBER, n);
+	char text[24];
+
+	snprintf(text, sizeof(text), "%ju", (uintmax_t)n);
+	add(f, key, title, rd_json_u64(n), text, !n);
 }
 
 void rd_attrs_hex(struct rd_attrs *f, const char *key, const char *title, uint64_t n)
 {
-	add_number(f, key, title, RD_ATTR_HEX, n);
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%jx", (uintmax_t)n);
+	add(f, key, title, json_string(text), text, !n);
 }
 
 void rd_attrs_text(struct rd_attrs *f, const char *key, const char *title, const char *text)
 {
-	struct rd_attr *fact = add(f, key, title);
+	char clean[RD_ATTR_LEN];
 
-	if (fact)
-		rd_text_clean(fact->text, sizeof(fact->text), text);
+	rd_text_clean(clean, sizeof(clean), text);
+	add(f, key, title, json_string(clean), clean, false);
 }
 
 static const char *name_of(const struct rd_bit_name *names, size_t n, unsigned int bit)
@@ -87,11 +88,8 @@ void rd_bits_text(char *buf, size_t size, uint64_t mask, const struct rd_bit_nam
 void rd_attrs_bits(struct rd_attrs *f, const char *key, const char *title, uint64_t mask,
 	const struct rd_bit_name *names, size_t n)
 {
-	struct rd_attr *fact = add(f, key, title);
+	char text[RD_ATTR_LEN];
 
-	if (!fact)
-		return;
-	fact->kind = RD_ATTR_WORDS;
-	fact->number = mask;
-	rd_bits_text(fact->text, sizeof(fact->text), mask, names, n);
+	rd_bits_text(text, sizeof(text), mask, names, n);
+	add(f, key, title, json_string(text), *text ? text : "none", !mask);
 }

@@ -266,18 +266,18 @@ void rd_facts_add_owners(struct rd_facts *to, const struct rd_device *device,
 {
 	const struct subject s = {to, device, port, iface, true};
 	struct owners_facts f = {.s = &s, .owners = owners};
-	const struct rd_process *who;
+	const struct rd_process *who = NULL;
 	size_t n;
 
 	if (!rd_owners_worth(owners).samples)
 		return;
 	f.list = json_array();
-	for (size_t i = 0; (who = rd_owners_get(owners, i, &n)); i++) {
+	while ((who = rd_owners_next(owners, who, &n))) {
 		struct rd_owned_qp *qps = malloc((n ? n : 1) * sizeof(*qps));
 
 		if (!qps)
 			break;
-		rd_owners_qps(owners, i, qps);
+		rd_owners_qps(who, qps);
 		for (size_t at = 0; at < n; at += QPS_MAX)
 			add_part(&f, who, qps + at, n - at < QPS_MAX ? n - at : QPS_MAX);
 		free(qps);

@@ -6,10 +6,10 @@
  */
 #include <rdmadump/array.h>
 #include <rdmadump/hash.h>
-#include <rdmadump/memory.h>
 #include <rdmadump/owner.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #define QPS_MAX	    (1U << 18)
 #define OWNERS_MAX  (1U << 14)
@@ -20,39 +20,44 @@
 #define ROOM	    (OWNERS_MAX / 4)   /* owners and pids: fewer are too few for what comes next */
 #define CLOCK_NS    UINT64_C(20000000) /* frames: 5 ms, and a delay of 15 ms (architecture.md) */
 
+LIST_HEAD(owned_list, owned);
+LIST_HEAD(owner_list, owner);
+LIST_HEAD(listed_list, listed);
+
 struct owned {
 	struct rd_owned_qp qp;
-	uint32_t owner; /* number of it, from 1 */
-	uint32_t next,
-		sibling;    /* next in the bucket, next of the same owner; from 1; 0: the last */
-	uint64_t key;	    /* of events, until it is destroyed; 0: none */
-	uint32_t next_live; /* in the bucket of the key */
+	struct owner *owner;
+	uint64_t key; /* of events, until it is destroyed; 0: none */
+	LIST_ENTRY(owned) of_number, of_owner, of_key;
 };
 
 struct owner {
-	struct rd_process who;
-	uint32_t first, n_qps;
-	uint32_t next; /* in the bucket; from 1; 0: the last */
+	struct rd_process who; /* first: all that callers see of it */
+	struct owned_list qps;
+	uint32_t n_qps;
+	LIST_ENTRY(owner) of_who;
+	TAILQ_ENTRY(owner) of_all;
 };
 
 /* A pid as the kernel lists it: of a process or a thread. */
 struct listed {
-	uint32_t pid, owner; /* owner 0: could not be read */
-	uint64_t start_ticks;
+	uint32_t pid;
 	uint32_t sample; /* sample in which it was last listed */
 	uint32_t tries;
-	uint32_t next;
+	struct owner *owner; /* NULL: could not be read */
+	uint64_t start_ticks;
+	LIST_ENTRY(listed) of_pid;
 };
 
 struct rd_owners {
-	struct owned *qps;
-	struct owner *owners;
-	struct listed *pids;
+	TAILQ_HEAD(, owner) owners;
 	uint32_t n_qps, n_owners, n_pids;
-	uint32_t qp_of[BUCKETS], pid_of[BUCKETS], live_of[BUCKETS], owner_of[BUCKETS];
+	struct owned_list qp_of[BUCKETS], live_of[BUCKETS]; /* by number and owner, by key */
+	struct owner_list owner_of[BUCKETS];
+	struct listed_list pid_of[BUCKETS];
 	uint32_t n_samples, read; /* read: processes in this sample */
 	uint64_t last_ns, interval_ns;
-	uint32_t forget_at;   /* so many QPs; 0: FORGET_FROM */
+	uint32_t forget_at;   /* so many QPs */
 	uint32_t kept_owners; /* by the last forgetting */
 	bool watched;
 	uint64_t lost, no_room; /* events */
@@ -73,49 +78,11 @@ struct rd_owners *rd_owners_new(const struct rd_clock *clock)
 
 	if (!o)
 		return NULL;
+	TAILQ_INIT(&o->owners);
+	o->forget_at = FORGET_FROM;
 	o->clock = *clock;
 	o->behind_ns = o->ahead_ns = (int64_t)clock->epoch_ns;
 	return o;
-}
-
-void rd_owners_free(struct rd_owners *o)
-{
-	if (!o)
-		return;
-	free(o->qps);
-	free(o->owners);
-	free(o->pids);
-	free(o);
-}
-
-static uint32_t *owner_bucket(struct rd_owners *o, const struct rd_process *who)
-{
-	return &o->owner_of[rd_hash2(who->pid, who->start_ticks) % BUCKETS];
-}
-
-/* Owner `number`, from 1, into its bucket. */
-static void link_owner(struct rd_owners *o, uint32_t number)
-{
-	struct owner *owner = &o->owners[number - 1];
-	uint32_t *head = owner_bucket(o, &owner->who);
-
-	owner->next = *head;
-	*head = number;
-}
-
-/* The number of a new owner; 0: out of memory. */
-static uint32_t owner_add(struct rd_owners *o, const struct rd_process *who)
-{
-	struct owner *owner;
-
-	if (o->n_owners == OWNERS_MAX)
-		return 0;
-	owner = rd_append(&o->owners, o->n_owners, sizeof(*owner));
-	if (!owner)
-		return 0;
-	owner->who = *who;
-	link_owner(o, ++o->n_owners);
-	return o->n_owners;
 }
 
 static bool is_same(const struct rd_process *a, const struct rd_process *b)
@@ -124,43 +91,46 @@ static bool is_same(const struct rd_process *a, const struct rd_process *b)
 	       (a->pid || (a->service_port == b->service_port && !strcmp(a->comm, b->comm)));
 }
 
-static uint32_t owner_find(struct rd_owners *o, const struct rd_process *who)
+/* NULL: out of memory. */
+static struct owner *owner_of(struct rd_owners *o, const struct rd_process *who)
 {
-	for (uint32_t i = *owner_bucket(o, who); i; i = o->owners[i - 1].next)
-		if (is_same(&o->owners[i - 1].who, who))
-			return i;
-	return 0;
-}
+	struct owner_list *head = &o->owner_of[rd_hash2(who->pid, who->start_ticks) % BUCKETS];
+	struct owner *owner;
 
-static uint32_t owner_of(struct rd_owners *o, const struct rd_process *who)
-{
-	uint32_t known = owner_find(o, who);
-	struct rd_process *was;
+	LIST_FOREACH (owner, head, of_who) {
+		struct rd_process *was = &owner->who;
 
-	if (!known)
-		return owner_add(o, who);
-	was = &o->owners[known - 1].who;
-	if (who->has_environ != was->has_environ ? who->has_environ : *who->cgroup && !*was->cgroup)
-		*was = *who;
-	return known;
+		if (!is_same(was, who))
+			continue;
+		if (who->has_environ != was->has_environ ? who->has_environ
+							 : *who->cgroup && !*was->cgroup)
+			*was = *who;
+		return owner;
+	}
+	owner = o->n_owners < OWNERS_MAX ? calloc(1, sizeof(*owner)) : NULL;
+	if (!owner)
+		return NULL;
+	owner->who = *who;
+	LIST_INSERT_HEAD(head, owner, of_who);
+	TAILQ_INSERT_TAIL(&o->owners, owner, of_all);
+	o->n_owners++;
+	return owner;
 }
 
 static struct listed *pid_find(struct rd_owners *o, uint32_t pid)
 {
-	uint32_t *head = &o->pid_of[rd_hash2(pid, 0) % BUCKETS];
+	struct listed_list *head = &o->pid_of[rd_hash2(pid, 0) % BUCKETS];
 	struct listed *l;
 
-	for (uint32_t i = *head; i; i = o->pids[i - 1].next)
-		if (o->pids[i - 1].pid == pid)
-			return &o->pids[i - 1];
-	if (o->n_pids == 2 * OWNERS_MAX)
-		return NULL;
-	l = rd_append(&o->pids, o->n_pids, sizeof(*l));
+	LIST_FOREACH (l, head, of_pid)
+		if (l->pid == pid)
+			return l;
+	l = o->n_pids < 2 * OWNERS_MAX ? calloc(1, sizeof(*l)) : NULL;
 	if (!l)
 		return NULL;
 	l->pid = pid;
-	l->next = *head;
-	*head = ++o->n_pids;
+	LIST_INSERT_HEAD(head, l, of_pid);
+	o->n_pids++;
 	return l;
 }
 
@@ -168,17 +138,17 @@ static struct listed *pid_find(struct rd_owners *o, uint32_t pid)
  * The process with this pid, if it is still the one from the time of the list. The start time of
  * the listed task is read after the process, so that a reused thread id is detected as well.
  */
-static uint32_t read_owner(struct rd_owners *o, const struct sample *s, struct listed *l)
+static struct owner *read_owner(struct rd_owners *o, const struct sample *s, struct listed *l)
 {
 	struct rd_process who;
 	uint64_t start;
 
 	if (o->read == READ_MAX)
-		return 0;
+		return NULL;
 	o->read++;
 	if (rd_process_read(s->root, l->pid, &o->clock, &who) || who.start_ticks > s->ticks ||
 		rd_process_start(s->root, l->pid, &start) || start > s->ticks)
-		return 0;
+		return NULL;
 	l->start_ticks = start;
 	return owner_of(o, &who);
 }
@@ -189,21 +159,20 @@ static bool is_to_be_read(const struct rd_owners *o, const struct sample *s, str
 
 	if (!l->owner || rd_process_start(s->root, l->pid, &start) || start != l->start_ticks) {
 		l->tries = 0;
-		l->owner = 0;
+		l->owner = NULL;
 		return true;
 	}
 	/* New processes come first. */
-	return !o->owners[l->owner - 1].who.has_environ && l->tries < TRIES &&
-	       o->read < READ_MAX / 2;
+	return !l->owner->who.has_environ && l->tries < TRIES && o->read < READ_MAX / 2;
 }
 
-static uint32_t process_of(struct rd_owners *o, const struct sample *s, uint32_t pid)
+static struct owner *process_of(struct rd_owners *o, const struct sample *s, uint32_t pid)
 {
 	struct listed *l = pid_find(o, pid);
-	uint32_t now;
+	struct owner *now;
 
 	if (!l || l->sample == o->n_samples)
-		return l ? l->owner : 0;
+		return l ? l->owner : NULL;
 	l->sample = o->n_samples;
 	if (is_to_be_read(o, s, l)) {
 		l->tries++;
@@ -213,45 +182,33 @@ static uint32_t process_of(struct rd_owners *o, const struct sample *s, uint32_t
 	return l->owner;
 }
 
-static uint32_t kernel_of(struct rd_owners *o, const char *module, uint16_t service_port)
+static struct owner *kernel_of(struct rd_owners *o, const char *module, uint16_t service_port)
 {
 	struct rd_process who = {.service_port = service_port};
 
 	if (!*module) /* the process has ended, or is in another PID namespace */
-		return 0;
+		return NULL;
 	memcpy(who.comm, module, strnlen(module, sizeof(who.comm) - 1));
 	return owner_of(o, &who);
 }
 
-/* Into its bucket, and to its owner's others. */
-static void link_qp(struct rd_owners *o, uint32_t index)
+static struct owned *qp_find(struct rd_owners *o, uint32_t lqpn, struct owner *owner)
 {
-	struct owned *q = &o->qps[index];
-	struct owner *owner = &o->owners[q->owner - 1];
-	uint32_t *head = &o->qp_of[rd_hash2(q->qp.lqpn, q->owner) % BUCKETS];
-
-	q->next = *head;
-	q->sibling = owner->first;
-	*head = owner->first = index + 1;
-	owner->n_qps++;
-}
-
-static struct owned *qp_find(struct rd_owners *o, uint32_t lqpn, uint32_t owner)
-{
-	const uint32_t *head = &o->qp_of[rd_hash2(lqpn, owner) % BUCKETS];
+	struct owned_list *head = &o->qp_of[rd_hash2(lqpn, (uintptr_t)owner) % BUCKETS];
 	struct owned *q;
 
-	for (uint32_t i = *head; i; i = o->qps[i - 1].next)
-		if (o->qps[i - 1].qp.lqpn == lqpn && o->qps[i - 1].owner == owner)
-			return &o->qps[i - 1];
-	if (o->n_qps == QPS_MAX)
-		return NULL;
-	q = rd_append(&o->qps, o->n_qps, sizeof(*q));
+	LIST_FOREACH (q, head, of_number)
+		if (q->qp.lqpn == lqpn && q->owner == owner)
+			return q;
+	q = o->n_qps < QPS_MAX ? calloc(1, sizeof(*q)) : NULL;
 	if (!q)
 		return NULL;
 	q->qp.lqpn = lqpn;
 	q->owner = owner;
-	link_qp(o, o->n_qps++);
+	LIST_INSERT_HEAD(head, q, of_number);
+	LIST_INSERT_HEAD(&owner->qps, q, of_owner);
+	owner->n_qps++;
+	o->n_qps++;
 	return q;
 }
 
@@ -262,7 +219,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static uint32_t *live_bucket(struct rd_owners *o, uint64_t key)
+static struct owned_list *live_bucket(struct rd_owners *o, uint64_t key)
 {
 	return &o->live_of[rd_hash2((uint32_t)key, (uint32_t)(key >> 32)) % BUCKETS];
 }
@@ -270,39 +227,32 @@ static uint32_t *live_bucket(struct rd_owners *o, uint64_t key)
 /* The QP with this key, which has none from now on; NULL: it is not known. */
 static struct owned *live_take(struct rd_owners *o, uint64_t key)
 {
-	for (uint32_t *at = live_bucket(o, key); *at; at = &o->qps[*at - 1].next_live) {
-		struct owned *q = &o->qps[*at - 1];
+	struct owned *q;
 
-		if (q->key != key)
-			continue;
-		*at = q->next_live;
+	LIST_FOREACH (q, live_bucket(o, key), of_key)
+		if (q->key == key)
+			break;
+	if (q) {
+		LIST_REMOVE(q, of_key);
 		q->key = 0;
-		return q;
 	}
-	return NULL;
-}
-
-static void live_add(struct rd_owners *o, struct owned *q, uint64_t key)
-{
-	uint32_t *head = live_bucket(o, key);
-
-	q->key = key;
-	q->next_live = *head;
-	*head = (uint32_t)(q - o->qps) + 1;
+	return q;
 }
 
 static void set_peer(struct rd_owners *o, const struct rd_qp_event *event)
 {
-	for (uint32_t i = *live_bucket(o, event->key); i; i = o->qps[i - 1].next_live)
-		if (o->qps[i - 1].key == event->key && o->qps[i - 1].qp.lqpn == event->lqpn)
-			o->qps[i - 1].qp.rqpn = event->rqpn;
+	struct owned *q;
+
+	LIST_FOREACH (q, live_bucket(o, event->key), of_key)
+		if (q->key == event->key && q->qp.lqpn == event->lqpn)
+			q->qp.rqpn = event->rqpn;
 }
 
 void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_event *event,
 	const struct rd_process *who)
 {
+	struct owner *owner;
 	struct owned *q;
-	uint32_t owner;
 
 	if (event->kind == RD_QP_CONNECTED) {
 		set_peer(o, event);
@@ -324,8 +274,9 @@ void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_
 		return;
 	}
 	if (q->key)
-		live_take(o, q->key);
-	live_add(o, q, event->key);
+		LIST_REMOVE(q, of_key);
+	q->key = event->key;
+	LIST_INSERT_HEAD(live_bucket(o, q->key), q, of_key);
 	if (!q->qp.first_ns || q->qp.first_ns > event->time_ns)
 		q->qp.first_ns = event->time_ns;
 	q->qp.last_ns = later(q->qp.last_ns, event->time_ns);
@@ -355,33 +306,43 @@ uint64_t rd_owners_now(const struct rd_owners *o)
 
 /* --- forgetting ------------------------------------------------------------------------------- */
 
-/* Moves those that are kept to the beginning. */
-static void keep_qps(struct rd_owners *o, uint64_t before_ns)
+/* QPs that have ended before this time, and owners that have no other; UINT64_MAX: all. */
+static void drop(struct rd_owners *o, uint64_t before_ns)
 {
-	uint32_t kept = 0;
+	struct owned *q, *next_q;
 
-	for (uint32_t i = 0; i < o->n_qps; i++)
-		if (o->qps[i].key || o->qps[i].qp.last_ns >= before_ns)
-			o->qps[kept++] = o->qps[i];
-	o->n_qps = kept;
+	for (struct owner *owner = TAILQ_FIRST(&o->owners), *next; owner; owner = next) {
+		next = TAILQ_NEXT(owner, of_all);
+		for (q = LIST_FIRST(&owner->qps); q; q = next_q) {
+			next_q = LIST_NEXT(q, of_owner);
+			if ((q->key && before_ns != UINT64_MAX) || q->qp.last_ns >= before_ns)
+				continue;
+			LIST_REMOVE(q, of_number);
+			LIST_REMOVE(q, of_owner);
+			owner->n_qps--;
+			o->n_qps--;
+			free(q);
+		}
+		if (owner->n_qps)
+			continue;
+		LIST_REMOVE(owner, of_who);
+		TAILQ_REMOVE(&o->owners, owner, of_all);
+		o->n_owners--;
+		free(owner);
+	}
 }
 
-/* Moves those that have QPs to the beginning; `moved`: the new number of each old one. */
-static void keep_owners(struct rd_owners *o, uint32_t *moved)
+/* They are read again. */
+static void drop_pids(struct rd_owners *o)
 {
-	uint32_t kept = 0;
+	struct listed *l;
 
-	for (uint32_t i = 0; i < o->n_qps; i++)
-		moved[o->qps[i].owner - 1] = 1;
-	memset(o->owner_of, 0, sizeof(o->owner_of));
-	for (uint32_t i = 0; i < o->n_owners; i++) {
-		if (!moved[i])
-			continue;
-		o->owners[kept] = (struct owner){.who = o->owners[i].who};
-		moved[i] = ++kept;
-		link_owner(o, kept);
-	}
-	o->n_owners = o->kept_owners = kept;
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		while ((l = LIST_FIRST(&o->pid_of[i]))) {
+			LIST_REMOVE(l, of_pid);
+			free(l);
+		}
+	o->n_pids = 0;
 }
 
 /*
@@ -392,36 +353,29 @@ static bool is_worth(const struct rd_owners *o)
 {
 	const uint32_t owners = OWNERS_MAX - o->n_owners, free = OWNERS_MAX - o->kept_owners;
 
-	return o->n_qps >= (o->forget_at ? o->forget_at : FORGET_FROM) ||
-	       (owners < ROOM && owners <= free / 2) || 2 * OWNERS_MAX - o->n_pids < ROOM;
+	return o->n_qps >= o->forget_at || (owners < ROOM && owners <= free / 2) ||
+	       2 * OWNERS_MAX - o->n_pids < ROOM;
 }
 
 void rd_owners_forget(struct rd_owners *o, uint64_t before_ns)
 {
-	uint32_t *moved;
-
 	if (!is_worth(o))
 		return;
-	moved = calloc(o->n_owners, sizeof(*moved));
-	if (!moved)
-		return;
-	keep_qps(o, before_ns);
-	keep_owners(o, moved);
-	memset(o->qp_of, 0, sizeof(o->qp_of));
-	memset(o->live_of, 0, sizeof(o->live_of));
-	for (uint32_t i = 0; i < o->n_qps; i++) {
-		o->qps[i].owner = moved[o->qps[i].owner - 1];
-		link_qp(o, i);
-		if (o->qps[i].key)
-			live_add(o, &o->qps[i], o->qps[i].key);
-	}
-	free(moved);
-	/* They are read again. */
-	o->n_pids = 0;
-	memset(o->pid_of, 0, sizeof(o->pid_of));
+	drop(o, before_ns);
+	drop_pids(o);
+	o->kept_owners = o->n_owners;
 	/* Not again before the number of QPs has doubled: each time, all of them are read. */
-	o->forget_at = o->n_qps * 2 > FORGET_FROM ? o->n_qps * 2 : FORGET_FROM;
+	o->forget_at = RD_MAX(o->n_qps * 2, FORGET_FROM);
 	o->forget_at = RD_MIN(o->forget_at, QPS_MAX);
+}
+
+void rd_owners_free(struct rd_owners *o)
+{
+	if (!o)
+		return;
+	drop(o, UINT64_MAX);
+	drop_pids(o);
+	free(o);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -439,8 +393,8 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 	o->read = 0;
 	for (size_t i = 0; i < list->n_qps; i++) {
 		const struct rd_qp_res *r = &list->qps[i];
+		struct owner *owner;
 		struct owned *q;
-		uint32_t owner;
 
 		if (r->port && r->port != port)
 			continue;
@@ -467,18 +421,23 @@ struct rd_owners_worth rd_owners_worth(const struct rd_owners *o)
 		.clock_error_ns = CLOCK_NS + (uint64_t)(o->ahead_ns - o->behind_ns)};
 }
 
-const struct rd_process *rd_owners_get(const struct rd_owners *o, size_t nth, size_t *n_qps)
+const struct rd_process *rd_owners_next(
+	const struct rd_owners *o, const struct rd_process *after, size_t *n_qps)
 {
-	if (nth >= o->n_owners)
+	const struct owner *owner = (const void *)after;
+
+	owner = owner ? TAILQ_NEXT(owner, of_all) : TAILQ_FIRST(&o->owners);
+	if (!owner)
 		return NULL;
-	*n_qps = o->owners[nth].n_qps;
-	return &o->owners[nth].who;
+	*n_qps = owner->n_qps;
+	return &owner->who;
 }
 
-void rd_owners_qps(const struct rd_owners *o, size_t nth, struct rd_owned_qp *qps)
+void rd_owners_qps(const struct rd_process *who, struct rd_owned_qp *qps)
 {
-	uint32_t at = o->owners[nth].first;
+	const struct owner *owner = (const void *)who;
+	const struct owned *q;
 
-	for (size_t i = 0; i < o->owners[nth].n_qps; i++, at = o->qps[at - 1].sibling)
-		qps[i] = o->qps[at - 1].qp;
+	LIST_FOREACH (q, &owner->qps, of_owner)
+		*qps++ = q->qp;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Bytes of a file or pipe, decompressed if they are gzip or zstd (zlib, libzstd). */
 #include "stream.h"
-#include "config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,12 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#ifdef HAVE_ZLIB
 #include <zlib.h>
-#endif
-#ifdef HAVE_ZSTD
 #include <zstd.h>
-#endif
 
 #define INPUT_ROOM 262144
 #define MAGIC_LEN  4
@@ -50,14 +45,10 @@ struct stream {
 	bool inside; /* within a gzip member or zstd frame */
 	bool failed;
 	struct rd_error fault;
-#ifdef HAVE_ZLIB
 	z_stream gz;
-#endif
-#ifdef HAVE_ZSTD
 	ZSTD_DStream *zst;
 	size_t first_hint, hint; /* number of bytes that libzstd expects next */
 	bool full;		 /* the last call filled the buffer: libzstd may hold more */
-#endif
 };
 
 /* --- the file --------------------------------------------------------------------------- */
@@ -95,7 +86,6 @@ static void fail_compressed(struct stream *s, const char *what, const char *why)
 
 /* --- gzip ------------------------------------------------------------------------------- */
 
-#ifdef HAVE_ZLIB
 static bool gzip_init(struct stream *s)
 {
 	const int largest_window = 15, gzip_only = 16;
@@ -138,11 +128,9 @@ static void gzip_fini(struct stream *s)
 }
 
 static const struct decoder gzip_decoder = {"gzip", gzip_init, gzip_decode, gzip_fini};
-#endif
 
 /* --- zstd ------------------------------------------------------------------------------- */
 
-#ifdef HAVE_ZSTD
 static bool zstd_init(struct stream *s)
 {
 	s->zst = ZSTD_createDStream();
@@ -196,29 +184,17 @@ static void zstd_fini(struct stream *s)
 }
 
 static const struct decoder zstd_decoder = {"zstd", zstd_init, zstd_decode, zstd_fini};
-#endif
 
 /* --- opening ---------------------------------------------------------------------------- */
 
 /* By the first four bytes; a zstd file may begin with a skippable frame: 16 magic numbers. */
 static const struct magic {
 	uint8_t bytes[MAGIC_LEN], mask[MAGIC_LEN];
-	const char *name;
 	const struct decoder *decoder;
 } magics[] = {
-#ifdef HAVE_ZLIB
-#define GZIP &gzip_decoder
-#else
-#define GZIP NULL
-#endif
-#ifdef HAVE_ZSTD
-#define ZSTD &zstd_decoder
-#else
-#define ZSTD NULL
-#endif
-	{{0x1f, 0x8b}, {0xff, 0xff}, "gzip", GZIP},
-	{{0x28, 0xb5, 0x2f, 0xfd}, {0xff, 0xff, 0xff, 0xff}, "zstd", ZSTD},
-	{{0x50, 0x2a, 0x4d, 0x18}, {0xf0, 0xff, 0xff, 0xff}, "zstd", ZSTD},
+	{{0x1f, 0x8b}, {0xff, 0xff}, &gzip_decoder},
+	{{0x28, 0xb5, 0x2f, 0xfd}, {0xff, 0xff, 0xff, 0xff}, &zstd_decoder},
+	{{0x50, 0x2a, 0x4d, 0x18}, {0xf0, 0xff, 0xff, 0xff}, &zstd_decoder},
 };
 
 static bool magic_matches(const struct magic *m, const uint8_t *p)
@@ -237,10 +213,6 @@ static int choose_decoder(struct stream *s, struct rd_error *err)
 	for (size_t i = 0; i < RD_COUNT(magics); i++) {
 		if (!magic_matches(&magics[i], first))
 			continue;
-		if (!magics[i].decoder)
-			return rd_fail(err, RD_CLASS_DEVICE, 0, "uncompress it first",
-				"'%s' is %s, which this program was built without", s->name,
-				magics[i].name);
 		if (!magics[i].decoder->init(s))
 			return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "cannot uncompress '%s'",
 				s->name);

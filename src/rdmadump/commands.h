@@ -3,9 +3,12 @@
 #pragma once
 
 #include "cli/cli.h"
+#include "cli/command.h"
 
 struct rd_command {
 	const char *name, *help;
+	rd_command_fn *run; /* NULL: the program rdmadump-NAME does */
+	bool script;
 };
 
 /* All that people see, in help.c; the first one is the default; ended by a row without a name. */
@@ -17,9 +20,8 @@ rd_command_fn rd_cmd_capture, rd_cmd_counters, rd_cmd_events, rd_cmd_info, rd_cm
 /* Command lines of other programs: ibdump, a Wireshark extcap. */
 rd_command_fn ibdump_run, extcap_run;
 
-struct rd_session_config;
-/* The argument of --sniffer. False: there is no such sniffer. */
-bool rd_cli_sniffer(struct rd_session_config *session, const char *name);
+/* Of --sniffer, for a struct rd_session_config. */
+option_setter set_sniffer;
 
 /* --help of the program, on standard output; 40 lines at most. */
 void help_short(void);

@@ -71,34 +71,11 @@ static int __attribute__((format(printf, 1, 2))) complain(const char *fmt, ...)
 
 /* --- its options ------------------------------------------------------------------------ */
 
-static int set_ib_port(const struct option_use *use, struct rd_error *err)
-{
-	uint64_t n;
-
-	if (rd_parse_u64(use->arg, 1, PORT_MAX, &n))
-		return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-			"%s: '%s' is not the number of a port, 1 to %d", use->as, use->arg,
-			PORT_MAX);
-	dump.port = (unsigned int)n;
-	return 0;
-}
-
 static int set_jumbo(const struct option_use *use, struct rd_error *err)
 {
 	(void)use;
 	(void)err;
 	dump.o.session.device.max_frame = JUMBO_FRAME;
-	return 0;
-}
-
-static int set_erf(const struct option_use *use, struct rd_error *err)
-{
-	uint64_t n;
-
-	if (rd_parse_u64(use->arg, ERF_NEVER, ERF_ALWAYS, &n))
-		return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is neither 0 nor 1", use->as,
-			use->arg);
-	dump.erf = (int)n;
 	return 0;
 }
 
@@ -115,9 +92,9 @@ static int ignore_mst(const struct option_use *use, struct rd_error *err)
 static const struct cli_option own[] = {
 	{"ib-dev", 'd', "DEV", "RDMA device (default: the first that can be captured)",
 		STRING(device)},
-	{"ib-port", 'i', "N", "its port (default 1)", .set = set_ib_port},
+	{"ib-port", 'i', "N", "its port (default 1)", NUMBER(port, 1, PORT_MAX)},
 	{"erf", 0, "0|1", "ERF header before each frame (default: InfiniBand 1, Ethernet 0)",
-		.set = set_erf},
+		NUMBER(erf, ERF_NEVER, ERF_ALWAYS)},
 	{"jumbo-mtu", 'j', NULL, "receive buffers of 16 KiB", .set = set_jumbo},
 	{"mst-dev", 'm', "DEV", "ignored: no mst device is needed", .set = ignore_mst},
 	{"a0-mode", 0, NULL,
@@ -280,7 +257,7 @@ static void choose_sniffer(const struct rd_device *d, unsigned int num)
 
 	if (num <= d->n_ports && d->ports[num - 1].link == RD_LINK_INFINIBAND &&
 		!can_sniff(d, num) && rd_port_sniffer_possible(d, &why))
-		rd_cli_sniffer(&dump.o.session, "icmd");
+		dump.o.session.port_sniffer = dump.o.session.sniffer_only = true;
 }
 
 /* A device without -i means port 1, up or not; a netdev or a PCI address has its own port. */

@@ -47,16 +47,13 @@ int set_interface(const struct option_use *use, struct rd_error *err)
 	return 0;
 }
 
-bool rd_cli_sniffer(struct rd_session_config *session, const char *name)
-{
-	session->port_sniffer = strcmp(name, "icmd") == 0;
-	session->sniffer_only = true;
-	return session->port_sniffer || strcmp(name, "verbs") == 0;
-}
-
 int set_sniffer(const struct option_use *use, struct rd_error *err)
 {
-	if (rd_cli_sniffer(option_field(use), use->arg))
+	struct rd_session_config *session = option_field(use);
+
+	session->port_sniffer = strcmp(use->arg, "icmd") == 0;
+	session->sniffer_only = true;
+	if (session->port_sniffer || strcmp(use->arg, "verbs") == 0)
 		return 0;
 	return rd_fail(
 		err, RD_CLASS_USAGE, 0, NULL, "%s: '%s' is not verbs or icmd", use->as, use->arg);

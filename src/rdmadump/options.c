@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of a capture's options, in the order of the help. */
+#include "commands.h"
 #include "options.h"
 
 #define MEMORY_MIN ((uint64_t)1 << 20)

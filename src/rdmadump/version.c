@@ -6,7 +6,6 @@
 #include <netlink/version.h>
 #include <pcap/pcap.h>
 #include <rdmadump/qp_event.h>
-#include <rdmadump/sink.h>
 #include <rdmadump/verbs.h>
 #ifdef HAVE_SECCOMP
 #include <seccomp.h>
@@ -45,11 +44,7 @@ void rd_cli_version(void)
 		printf("  %s: owners of short-lived QPs\n", rd_qp_events_library());
 	else
 		printf("  without libbpf: owners of short-lived QPs may be missed\n");
-#ifdef HAVE_LIBARCHIVE
 	printf("  libarchive: bundles, and results of selftest as archives\n");
-#else
-	printf("  without libarchive: results of selftest are directories, no bundles\n");
-#endif
 #ifdef HAVE_SECCOMP
 	printf("  libseccomp %u.%u.%u: system calls that a capture does not need are refused\n",
 		seccomp_version()->major, seccomp_version()->minor, seccomp_version()->micro);
@@ -57,6 +52,5 @@ void rd_cli_version(void)
 	printf("  without libseccomp: a capture may make any system call\n");
 #endif
 	printf("features: capture by verbs (Ethernet, InfiniBand) and on netdevs; pcapng, pcap, "
-	       "ERF; compression %s\n",
-		rd_compressions());
+	       "ERF; compression gz, zst\n");
 }

@@ -19,16 +19,6 @@ static int add_probe(const struct option_use *use, struct rd_error *err)
 	return 0;
 }
 
-static int set_sniffer(const struct option_use *use, struct rd_error *err)
-{
-	struct rd_selftest_config *c = use->settings;
-
-	c->icmd = strcmp(use->arg, "icmd") == 0;
-	return c->icmd ? 0
-		       : rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-				 "--sniffer '%s': selftest supports icmd only", use->arg);
-}
-
 #define OPTIONS_OF struct rd_selftest_config
 
 static const struct cli_option options[] = {
@@ -42,7 +32,7 @@ static const struct cli_option options[] = {
 	{"sniffer", 0, "icmd",
 		"Test the sniffer that captures with --sniffer icmd use, through the firmware's "
 		"command gateway; requires root",
-		.set = set_sniffer},
+		WORD(sniffer, "icmd")},
 	{"vlan", 0, "VID", "Send tagged frames in this VLAN (default: 0, priority tags only)",
 		NUMBER(vlan, 0, 4094)},
 	{"output", 0, "DIR", "Write the result to DIR", STRING(directory)},

@@ -43,7 +43,7 @@ const struct rd_probe *rd_probe_find(const char *name)
 
 const struct rd_probe *const *rd_probes_chosen(const struct rd_selftest_config *config)
 {
-	return config->n_probes ? config->probe : config->icmd ? rd_probes_of_icmd : rd_probes;
+	return config->n_probes ? config->probe : config->sniffer ? rd_probes_of_icmd : rd_probes;
 }
 
 unsigned int rd_probe_limit(const struct rd_probe *probe)

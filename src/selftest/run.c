@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 #include "sniffer.h"
 #include <fcntl.h>
-#include <rdmadump/archive.h>
 #include <rdmadump/clock.h>
 #include <rdmadump/document.h>
 #include <rdmadump/fd.h>
@@ -24,7 +23,7 @@
 static bool must_skip(
 	const struct rd_selftest *st, const struct rd_probe *probe, struct rd_probe_result *r)
 {
-	if (probe->needs & RD_PROBE_ICMD && !st->config->icmd)
+	if (probe->needs & RD_PROBE_ICMD && !st->config->sniffer)
 		result_skipped(
 			r, "it uses the firmware's command gateway (--sniffer icmd allows it)");
 	else if (probe->needs & RD_PROBE_ICMD && st->port->link != RD_LINK_INFINIBAND)
@@ -168,8 +167,6 @@ static void add_file(struct rd_selftest *st, json_t *files, const char *probe, c
 	char name[SAVED_NAME];
 
 	snprintf(name, sizeof(name), "%s.%s", probe, ending);
-	if (!why && !rd_archive_available())
-		why = "this build has no libarchive";
 	if (why)
 		free(bytes);
 	else if (!saved_keep(&st->saved, name, bytes, n))

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 
 #define SAME_NAME_MAX 1000 /* results of one host and device in one directory */
-#define WHOLE	      ".json"
 #define ARCHIVE	      ".tar.zst"
 #define FRESH	      ".new"
 #define NAME_BYTES    260
@@ -40,7 +39,7 @@ static int choose(struct saved *o, const char *base, struct rd_error *err)
 
 	for (unsigned int i = 1; i < SAME_NAME_MAX && fd < 0; i++) {
 		snprintf(o->base, sizeof(o->base), i > 1 ? "%.180s.%u" : "%.180s", base, i);
-		if (exists(o, WHOLE) || exists(o, ARCHIVE) || exists(o, ARCHIVE FRESH) ||
+		if (exists(o, ARCHIVE) || exists(o, ARCHIVE FRESH) ||
 			exists(o, SAVED_PARTIAL FRESH))
 			continue;
 		snprintf(name, sizeof(name), "%s" SAVED_PARTIAL, o->base);
@@ -173,13 +172,10 @@ int saved_write(const struct saved *o, const char *text, struct rd_error *err)
 
 int saved_finish(const struct saved *o, const char *text, char path[PATH_MAX], struct rd_error *err)
 {
-	const char *ending = rd_archive_available() ? ARCHIVE : WHOLE;
-	int rc = put_as(o, ending, text, err);
-
-	if (rc < 0)
+	if (put_as(o, ARCHIVE, text, err) < 0)
 		return -1;
 	saved_remove(o);
-	snprintf(path, PATH_MAX, "%.3800s/%s%s", o->parent, o->base, ending);
+	snprintf(path, PATH_MAX, "%.3800s/%s%s", o->parent, o->base, ARCHIVE);
 	return 0;
 }
 

@@ -90,8 +90,8 @@ struct rd_selftest_config {
 	const char *directory; /* directory of the result; NULL: the current one */
 	const struct rd_probe *probe[PROBES_MAX + 1]; /* only these; none: all */
 	unsigned int n_probes;
-	uint64_t vlan; /* the VLAN of tagged frames; 0: priority tags */
-	bool icmd;     /* probes that use the command gateway may run */
+	uint64_t vlan;	     /* the VLAN of tagged frames; 0: priority tags */
+	const char *sniffer; /* "icmd": probes that use the command gateway may run */
 	bool hash_addresses, json, dry_run;
 };
 
@@ -102,8 +102,7 @@ const struct rd_probe *const *rd_probes_chosen(const struct rd_selftest_config *
 
 /*
  * What a run leaves in the user's directory, with the rights of that user:
- * selftest-HOST-DEV.partial.json while probes run, then selftest-HOST-DEV.tar.zst; without
- * libarchive selftest-HOST-DEV.json.
+ * selftest-HOST-DEV.partial.json while probes run, then selftest-HOST-DEV.tar.zst.
  */
 #define SAVED_FILES   16
 #define SAVED_NAME    48

@@ -131,7 +131,8 @@ int print_end(const struct rd_selftest_config *config, json_t *document, struct 
 /* The reason why the probe would be skipped; NULL: it would run. */
 static const char *skipped(const struct rd_selftest_config *c, const struct rd_probe *probe)
 {
-	return probe->needs & RD_PROBE_ICMD && !c->icmd ? "skipped without --sniffer icmd" : NULL;
+	return probe->needs & RD_PROBE_ICMD && !c->sniffer ? "skipped without --sniffer icmd"
+							   : NULL;
 }
 
 static json_t *plan_json(const struct rd_selftest_config *c)

@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Compression of a file block by block, by zlib and libzstd. */
-#include "config.h"
 #include "output.h"
 #include <rdmadump/array.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#ifdef HAVE_ZLIB
 #include <zlib.h>
-#endif
-#ifdef HAVE_ZSTD
 #include <zstd.h>
-#endif
 
 struct compressor {
-#ifdef HAVE_ZLIB
 	z_stream gz, gz_stored;
-#endif
-#ifdef HAVE_ZSTD
 	ZSTD_CCtx *zst;
-#endif
-	char unused;
 };
 
-#ifdef HAVE_ZLIB
 #define GZIP_WINDOW (15 + 16) /* 16 selects gzip's header and trailer */
 
 static void gzip_close(struct compressor *c)
@@ -67,9 +56,7 @@ static size_t gzip_pack(struct compressor *c, uint8_t *to, size_t size, const ui
 	z->avail_out = (uInt)size;
 	return deflate(z, Z_FINISH) == Z_STREAM_END ? size - z->avail_out : 0;
 }
-#endif
 
-#ifdef HAVE_ZSTD
 #define ZSTD_RAW_MAX 131072 /* bytes of one raw block, RFC 8878 3.1.1.2 */
 
 static void zstd_close(struct compressor *c)
@@ -144,15 +131,11 @@ static size_t zstd_pack(struct compressor *c, uint8_t *to, size_t size, const ui
 		return 0;
 	return zstd_stream(c, to, size, from, len, block == BLOCK_LAST ? ZSTD_e_end : ZSTD_e_flush);
 }
-#endif
 
 const struct compression compressions[] = {
-#ifdef HAVE_ZLIB
 	{
 		.name = "gz",
 		.suffix = ".gz",
-		.level = 1,
-		.level_min = 1,
 		.level_max = 9,
 		.rewritable = true,
 		.open = gzip_open,
@@ -160,20 +143,15 @@ const struct compression compressions[] = {
 		.pack = gzip_pack,
 		.close = gzip_close,
 	},
-#endif
-#ifdef HAVE_ZSTD
 	{
 		.name = "zst",
 		.suffix = ".zst",
-		.level = 1,
-		.level_min = 1,
 		.level_max = 19,
 		.open = zstd_open,
 		.bound = zstd_bound,
 		.pack = zstd_pack,
 		.close = zstd_close,
 	},
-#endif
 	{0},
 };
 
@@ -192,20 +170,18 @@ const char *rd_compression_of(const char *path)
 	return NULL;
 }
 
-/* .gz and .zst: in a build without them. */
 int rd_compression_check(const char *path, struct rd_error *err)
 {
-	static const char *const endings[] = {
-		".gz", ".zst", ".xz", ".bz2", ".lz4", ".lzma", ".Z", ".br"};
+	static const char *const endings[] = {".xz", ".bz2", ".lz4", ".lzma", ".Z", ".br"};
 	const char *dot = strrchr(path, '.');
 
 	for (size_t i = 0; dot && i < RD_COUNT(endings); i++)
-		if (!strcmp(dot, endings[i]) && !rd_compression_of(path))
+		if (!strcmp(dot, endings[i]))
 			return rd_fail(err, RD_CLASS_USAGE, 0,
 				"give another name, or --compress, which decides whatever the name "
 				"is",
-				"-w '%s': %s cannot be written; this build writes %s", path, dot,
-				rd_compressions());
+				"-w '%s': %s cannot be written; this build writes gz, zst", path,
+				dot);
 	return 0;
 }
 
@@ -219,14 +195,4 @@ bool rd_header_rewritable(const char *path, const char *compression)
 		if (strcmp(c->name, compression) == 0)
 			return c->rewritable;
 	return true;
-}
-
-const char *rd_compressions(void)
-{
-	const struct compression *second = compressions;
-
-	if (!compressions[0].name)
-		return "none";
-	second++;
-	return second->name ? "gz, zst" : compressions[0].name;
 }

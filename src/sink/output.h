@@ -25,7 +25,7 @@ enum block {
 struct compression {
 	const char *name;   /* as in --compress */
 	const char *suffix; /* ".gz" */
-	int level, level_min, level_max;
+	int level_max;
 	struct compressor *(*open)(int level);
 	bool rewritable; /* whether the length of the first block's output does not depend on the
 			    content */

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Writes and reads archives by libarchive. */
-#include "config.h"
+#include <archive.h>
+#include <archive_entry.h>
 #include <errno.h>
 #include <rdmadump/archive.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef HAVE_LIBARCHIVE
-#include <archive.h>
-#include <archive_entry.h>
 
 struct rd_archive {
 	struct archive *a;
@@ -17,11 +14,6 @@ struct rd_archive {
 	bool reads;
 	char directory[4096]; /* without "/" at the end */
 };
-
-bool rd_archive_available(void)
-{
-	return true;
-}
 
 /* --- writing ------------------------------------------------------------------------------ */
 
@@ -177,61 +169,3 @@ void rd_archive_free(struct rd_archive *a)
 		archive_write_free(a->a);
 	free(a);
 }
-
-#else
-
-bool rd_archive_available(void)
-{
-	return false;
-}
-
-int rd_archive_create(
-	struct rd_archive **a, int fd, bool compress, const char *todo, struct rd_error *err)
-{
-	(void)fd, (void)compress, (void)todo;
-	*a = NULL;
-	return rd_fail(
-		err, RD_CLASS_OUTPUT, ENOTSUP, "build with libarchive", "cannot write the archive");
-}
-
-int rd_archive_put_entry(
-	struct rd_archive *a, const struct rd_archive_entry *entry, struct rd_error *err)
-{
-	(void)a, (void)entry;
-	return rd_fail(err, RD_CLASS_OUTPUT, ENOTSUP, NULL, "cannot write the archive");
-}
-
-int rd_archive_put(struct rd_archive *a, const void *bytes, size_t n, struct rd_error *err)
-{
-	(void)bytes, (void)n;
-	return rd_archive_put_entry(a, NULL, err);
-}
-
-int rd_archive_finish(struct rd_archive *a, struct rd_error *err)
-{
-	return rd_archive_put_entry(a, NULL, err);
-}
-
-struct rd_archive *rd_archive_open_bytes(const void *bytes, size_t n)
-{
-	(void)bytes, (void)n;
-	return NULL;
-}
-
-bool rd_archive_next(struct rd_archive *a, struct rd_archive_entry *entry)
-{
-	(void)a, (void)entry;
-	return false;
-}
-
-ssize_t rd_archive_get(struct rd_archive *a, void *buf, size_t n)
-{
-	(void)a, (void)buf, (void)n;
-	return -1;
-}
-
-void rd_archive_free(struct rd_archive *a)
-{
-	(void)a;
-}
-#endif

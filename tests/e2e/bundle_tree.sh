@@ -4,7 +4,6 @@
 . "${srcdir:-.}/tests/tap.sh"
 need_tool tar gzip
 pack=$(cd "${srcdir:-.}/tests" && pwd)/pack
-"$RDMADUMP" --version | grep -q '^  libarchive' || skip_all "this build has no libarchive"
 
 timeless() { sed -E 's/"(start_ns|time_ns)": [0-9]*/"\1": 0/'; }
 # said ROOT: what the commands print; the time of reading differs

@@ -110,7 +110,7 @@ done <<'LIST'
 1|list -x|^rdmadump list: unrecognized option '-x'; see 'rdmadump list --help'$
 1|list x|list shows all devices; see 'rdmadump list --help'$
 2|analyze --annotate TMP/a TMP/none|cannot open 'TMP/none': No such file or directory; check the name
-1|events -c 0|-c: '0' is not a whole number of events, 1 or more
+1|events -c 0|--count: '0' is not a whole number, 1 or more
 1|events -a foo|-a: 'foo' is not 'duration:' and a number of seconds
 1|counters --interval x|--interval: 'x' is not a number of seconds from 0.01 to 86400
 2|counters --diff TMP/none TMP/none|No such file or directory; name a file that 'rdmadump counters --json' wrote

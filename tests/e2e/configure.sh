@@ -49,7 +49,7 @@ is "... and nothing to do" "$(value extcap_note)" no
 
 # --- libraries: versions and messages ------------------------------------------------------
 
-# The oldest versions that are accepted: rdma-core 31 (SLE 15), libpcap 1.9 (RHEL 8).
+# The oldest versions that are accepted: rdma-core 31 (SLE 15), libpcap 1.9 and libarchive 3.3.3 (RHEL 8).
 oldest() {
 	rm -rf "$tmp/pc" && mkdir "$tmp/pc"
 	library libibverbs 1.10.31.0
@@ -57,6 +57,9 @@ oldest() {
 	library libpcap 1.9.0
 	library jansson 2.10
 	library libnl-genl-3.0 3.2
+	library zlib 1.2
+	library libzstd 1.4.0
+	library libarchive 3.3.3
 }
 with_libraries() {
 	configured PKG_CONFIG_LIBDIR="$tmp/pc" PKG_CONFIG_PATH= "$@"
@@ -67,7 +70,7 @@ is "the oldest libraries, no option: exit status" "$status" 0
 is "... no link named ibdump" "$(value ibdump_link)" no
 is "... no sanitizer" "$(value RD_SANITIZE)" ""
 has "... hardened" <(value RD_HARDEN) '-fstack-protector-strong .*-D_FORTIFY_SOURCE=2'
-is "... and no optional library is needed" "$(value ZLIB_LIBS)$(value ZSTD_LIBS)$(value LIBBPF_LIBS)" ""
+is "... and no optional library is needed" "$(value LIBBPF_LIBS)$(value SECCOMP_LIBS)" ""
 has "... what is missing without one, and its package" "$tmp/said" \
 	'^  libbpf     no: without owners of short-lived QPs\. Package: libbpf-dev'
 is "no wireshark.pc: a folder below our own prefix" "$(value extcapdir)" "\${libdir}/wireshark/extcap"
@@ -78,11 +81,13 @@ libraries='libibverbs|1.9.30|1.10.31|libibverbs-dev|rdma-core-devel|rdma-core-de
 libmlx5|1.14.30|1.15.31|libibverbs-dev|rdma-core-devel|rdma-core-devel
 libpcap|1.8.1|1.9|libpcap-dev|libpcap-devel|libpcap-devel
 jansson|2.9|2.10|libjansson-dev|jansson-devel|libjansson-devel
-libnl-genl-3.0|3.1|3.2|libnl-genl-3-dev|libnl3-devel|libnl3-devel'
-optional="zlib zstd libarchive"
+libnl-genl-3.0|3.1|3.2|libnl-genl-3-dev|libnl3-devel|libnl3-devel
+zlib|1.1.4|1.2|zlib1g-dev|zlib-devel|zlib-devel
+libzstd|1.3.8|1.4|libzstd-dev|libzstd-devel|libzstd-devel
+libarchive|3.3.2|3.3.3|libarchive-dev|libarchive-devel|libarchive-devel'
 # Nothing here depends on how the program was built.
 if [ -z "${TEST_FULL-}" ]; then
-	libraries=${libraries%%$'\n'*} optional=
+	libraries=${libraries%%$'\n'*}
 fi
 while IFS='|' read -r name old wanted debian fedora suse; do
 	packages="$debian \\(Debian, Ubuntu\\), $fedora \\(Fedora, RHEL\\), $suse \\(SUSE\\)"
@@ -101,11 +106,9 @@ while IFS='|' read -r name old wanted debian fedora suse; do
 done <<<"$libraries"
 
 oldest
-for library in $optional; do
-	with_libraries "--with-$library"
-	is "--with-$library without the library: refused" "$status" 1
-	has "... which package to install" "$tmp/said" "Install the package (lib|zlib1g).*-dev \\(Debian"
-done
+with_libraries --with-libbpf
+is "--with-libbpf without the library: refused" "$status" 1
+has "... which package to install" "$tmp/said" "Install the package libbpf-dev \\(Debian"
 if [ -n "${TEST_FULL-}" ]; then
 	with_libraries --enable-sanitizers --enable-thread-sanitizer
 	is "both sanitizers: refused" "$status" 1

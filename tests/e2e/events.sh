@@ -101,8 +101,8 @@ while IFS='|' read -r arguments words; do
 	[ "$status" = 1 ] && grep -qF -- "$words" "$tmp/err"
 	ok "refused: events $arguments" "$tmp/err"
 done <<'END'
--c 0|-c: '0' is not a whole number of events, 1 or more
--c many|-c: 'many' is not a whole number of events
+-c 0|--count: '0' is not a whole number, 1 or more
+-c many|--count: 'many' is not a whole number
 -a size:3|-a: 'size:3' is not
 -a duration:|-a: 'duration:' is not
 a b|unexpected argument 'b'

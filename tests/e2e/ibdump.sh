@@ -93,7 +93,7 @@ for o in "" "-i 1" "-i 2" "--ib-port 2"; do
 done
 for i in 0 -1 255 1x; do
 	on_eth -i $i
-	refused "-i $i" "^-E- -i: '$i' is not the number of a port"
+	refused "-i $i" "^-E- -i: '$i' is not a whole number from 1 to 254"
 done
 on_eth -i 2
 refused "-i 2 of one port" '^-E- .*port 2'

@@ -5,7 +5,6 @@
 need_tool jq tar tshark zstd
 [ -z "${SOFTHCA_PRELOAD_FIRST-}" ] || export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS-}"
 cd "$tmp" || exit 1
-"$RDMADUMP" --version | grep -q '^  libarchive' || skip_all "this build has no libarchive"
 
 # The model has no netdev for a socket (ENODEV).
 # bonded MODE ACTIVE ARGUMENTS...: selftest on a port whose netdev is in a bond; "": in none

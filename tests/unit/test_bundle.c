@@ -2,7 +2,6 @@
 /* Bundles: commands that misbehave. */
 #include "bundle/parts.h"
 #include "bundle/task.h"
-#include "config.h"
 #include "test.h"
 #include <rdmadump/archive.h>
 #include <rdmadump/log.h>
@@ -12,7 +11,6 @@
 
 static char directory[] = "/tmp/rdmadump-bundle-test-XXXXXX";
 
-#ifdef HAVE_LIBARCHIVE
 /* --- commands ----------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t stop;
@@ -367,4 +365,3 @@ TEST(names_of_devices)
 }
 
 ALL_TESTS_WITH(set_up, tear_down)
-#endif

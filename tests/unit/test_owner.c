@@ -232,13 +232,13 @@ static struct rd_qp_res *add(uint32_t lqpn, uint32_t pid)
 /* The QPs of the owner with this pid, in any order. */
 static size_t owned(uint32_t pid, uint64_t start)
 {
-	const struct rd_process *p;
+	const struct rd_process *p = NULL;
 	size_t n;
 
-	for (size_t i = 0; (p = rd_owners_get(o, i, &n)); i++)
+	while ((p = rd_owners_next(o, p, &n)))
 		if (p->pid == pid && (!pid || p->start_ticks == start)) {
 			assert_true(n <= MOST);
-			rd_owners_qps(o, i, qps);
+			rd_owners_qps(p, qps);
 			return n;
 		}
 	return 0;
@@ -282,6 +282,15 @@ TEST_IN_PROC(samples)
 	expect("9000 2 5000 2", qps[0].first_ns, owned(101, 60), qps[0].last_ns, owned(100, 50));
 }
 
+static const struct rd_process *nth(unsigned int i, size_t *n)
+{
+	const struct rd_process *p = rd_owners_next(o, NULL, n);
+
+	while (p && i--)
+		p = rd_owners_next(o, p, n);
+	return p;
+}
+
 /* An environment that cannot be read at first: the process may be giving up its privileges. */
 TEST_IN_PROC(later)
 {
@@ -290,22 +299,23 @@ TEST_IN_PROC(later)
 	process(100, "x", "5");
 	add(1, 100);
 	rd_owners_add(o, tree.root, 1, &list, 10, 1);
-	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "");
+	assert_string_equal(nth(0, &n)->job[RD_JOB_RANK], "");
 	put_bytes(100, "environ", "RANK=3", 7);
 	rd_owners_add(o, tree.root, 1, &list, 10, 2);
-	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "3");
-	assert_null(rd_owners_get(o, 1, &n));
+	assert_string_equal(nth(0, &n)->job[RD_JOB_RANK], "3");
+	assert_null(nth(1, &n));
 	/* Once it was read, it is not read again. */
 	put_bytes(100, "environ", "RANK=4", 7);
 	rd_owners_add(o, tree.root, 1, &list, 10, 3);
-	assert_string_equal(rd_owners_get(o, 0, &n)->job[RD_JOB_RANK], "3");
+	assert_string_equal(nth(0, &n)->job[RD_JOB_RANK], "3");
 }
 
 static size_t all(void)
 {
+	const struct rd_process *p = NULL;
 	size_t n = 0, sum = 0;
 
-	for (size_t i = 0; rd_owners_get(o, i, &n); i++)
+	while ((p = rd_owners_next(o, p, &n)))
 		sum += n;
 	return sum;
 }
@@ -518,8 +528,8 @@ TEST_IN_PROC(forget)
 								     : 4000);
 	event(created(100, 9, 101, 60));
 	assert_int_equal(owned(101, 60), n);
-	assert_non_null(rd_owners_get(o, 1, &n));
-	assert_null(rd_owners_get(o, 2, &n));
+	assert_non_null(nth(1, &n));
+	assert_null(nth(2, &n));
 }
 
 /*
@@ -552,14 +562,13 @@ TEST_IN_PROC(event_before_sample)
 	size_t n;
 
 	event(created(17, 8, 100, 50));
-	assert_string_equal(rd_owners_get(o, 0, &n)->comm, "reported");
+	assert_string_equal(nth(0, &n)->comm, "reported");
 	process(100, "one", "50");
 	put_bytes(100, "environ", "RANK=3", 7);
 	add(17, 100);
 	rd_owners_add(o, tree.root, 1, &list, 1000, 5000);
-	expect("one 3 1", rd_owners_get(o, 0, &n)->comm, rd_owners_get(o, 0, &n)->job[RD_JOB_RANK],
-		n);
-	assert_null(rd_owners_get(o, 1, &n));
+	expect("one 3 1", nth(0, &n)->comm, nth(0, &n)->job[RD_JOB_RANK], n);
+	assert_null(nth(1, &n));
 }
 
 /* How far the clock that frames have their times from is from that of QPs, at most. */

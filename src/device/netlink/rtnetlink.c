@@ -4,35 +4,12 @@
 #include <errno.h>
 #include <linux/if_addr.h>
 #include <linux/rtnetlink.h>
+#include <netlink/msg.h>
 #include <rdmadump/log.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define MESSAGE_BYTES 8192
-
-static void take_attribute(struct rd_link_change *change, const struct rtattr *a)
-{
-	char name[IF_NAMESIZE] = "";
-	size_t n = RTA_PAYLOAD(a);
-
-	switch (a->rta_type) {
-	case IFLA_IFNAME:
-		memcpy(name, RTA_DATA(a), n < sizeof(name) ? n : sizeof(name) - 1);
-		rd_text_clean(change->name, sizeof(change->name), name);
-		break;
-	case IFLA_ADDRESS:
-		change->has_mac = n == sizeof(change->mac);
-		if (change->has_mac)
-			memcpy(change->mac, RTA_DATA(a), n);
-		break;
-	case IFLA_MTU:
-		if (n == sizeof(change->mtu))
-			memcpy(&change->mtu, RTA_DATA(a), n);
-		break;
-	default:
-		break;
-	}
-}
 
 static bool parse_address(const struct nlmsghdr *msg, size_t len, struct rd_link_change *change)
 {
@@ -48,8 +25,7 @@ static bool parse_address(const struct nlmsghdr *msg, size_t len, struct rd_link
 bool rd_link_parse(const struct nlmsghdr *msg, size_t len, struct rd_link_change *change)
 {
 	const struct ifinfomsg *info = (const struct ifinfomsg *)(msg + 1);
-	const struct rtattr *a;
-	unsigned int left;
+	struct nlattr *attr[IFLA_MTU + 1], *mac;
 
 	*change = (struct rd_link_change){0};
 	if (len < sizeof(*msg))
@@ -66,10 +42,13 @@ bool rd_link_parse(const struct nlmsghdr *msg, size_t len, struct rd_link_change
 	change->kind = msg->nlmsg_type == RTM_DELLINK ? RD_LINK_REMOVED : RD_LINK_STATE;
 	change->ifindex = (unsigned int)info->ifi_index;
 	change->flags = info->ifi_flags;
-	a = (const struct rtattr *)((const char *)msg + NLMSG_SPACE(sizeof(*info)));
-	left = msg->nlmsg_len - (unsigned int)NLMSG_SPACE(sizeof(*info));
-	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
-		take_attribute(change, a);
+	if (nlmsg_parse((struct nlmsghdr *)msg, sizeof(*info), attr, IFLA_MTU, NULL) < 0)
+		return false;
+	attr_text(attr[IFLA_IFNAME], change->name, sizeof(change->name));
+	attr_get(attr[IFLA_MTU], &change->mtu, sizeof(change->mtu));
+	mac = attr[IFLA_ADDRESS];
+	change->has_mac = mac && nla_len(mac) == sizeof(change->mac) &&
+			  attr_get(mac, change->mac, sizeof(change->mac));
 	return true;
 }
 

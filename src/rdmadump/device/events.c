@@ -18,19 +18,11 @@ struct settings {
 	uint64_t count, seconds; /* 0: without end */
 };
 
-static int set_count(const struct option_use *use, struct rd_error *err)
-{
-	if (rd_parse_u64(use->arg, 1, UINT32_MAX, option_field(use)) == 0)
-		return 0;
-	return rd_fail(err, RD_CLASS_USAGE, 0, NULL,
-		"-c: '%s' is not a whole number of events, 1 or more", use->arg);
-}
-
 #define OPTIONS_OF struct settings
 
 static const struct cli_option options[] = {
 	{"json", 0, NULL, "Print one JSON object per line", FLAG(json)},
-	{"count", 'c', "N", "Stop after N events", .set = set_count, FIELD(count)},
+	{"count", 'c', "N", "Stop after N events", NUMBER(count, 1, UINT64_MAX)},
 	{"autostop", 'a', "duration:SECONDS", "Stop after SECONDS", .set = set_stop_after,
 		FIELD(seconds)},
 	{"no-async", 0, NULL,

@@ -46,13 +46,6 @@ static int add_trigger(const struct option_use *use, struct rd_error *err)
 	return 0;
 }
 
-static int set_sniffer(const struct option_use *use, struct rd_error *err)
-{
-	if (rd_cli_sniffer(option_field(use), use->arg))
-		return 0;
-	return rd_fail(err, RD_CLASS_USAGE, 0, NULL, "--sniffer '%s': verbs or icmd", use->arg);
-}
-
 #define OPTIONS_OF struct record_settings
 
 static const struct cli_option options[] = {
