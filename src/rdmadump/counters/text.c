@@ -100,6 +100,14 @@ static const char *remark(const struct rd_counter *c, const struct rd_growth *gr
 	return c->kind && rd_counter_is_full(c->kind, c->value) ? "saturated" : "";
 }
 
+/* A row with growth fills 80 columns, and has no room for the unit. */
+static bool is_narrow(FILE *out)
+{
+	const unsigned int columns = out == stdout ? rd_cli_columns(STDOUT_FILENO) : 0;
+
+	return columns && columns < 90;
+}
+
 static void print_counter(FILE *out, const struct reading *p, size_t i, const char *name)
 {
 	const struct rd_counter *c = &p->counters.counter[i];
@@ -107,8 +115,8 @@ static void print_counter(FILE *out, const struct reading *p, size_t i, const ch
 	char amount[COUNTER_TEXT], total[COUNTER_TEXT], rate[COUNTER_TEXT];
 	const char *unit = "", *said = remark(c, growth);
 
-	/* Beside growth there is no room for it. */
-	if (c->kind && !growth && !bytes_each(c) && c->kind->unit != RD_UNIT_US)
+	if (c->kind && !(growth && is_narrow(out)) && !bytes_each(c) &&
+		c->kind->unit != RD_UNIT_US)
 		unit = rd_unit_name(c->kind->unit);
 	fprintf(out, "%s  %-*s ",
 		growth && growth->amount
