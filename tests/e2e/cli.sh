@@ -237,6 +237,7 @@ analyze --ht|--html
 he|help
 help co|compare counters
 counters lo|lo
+export --tables co|counters
 counters --diff TMP/wi|TMP/witness
 LIST
 
