@@ -167,7 +167,7 @@ has "... a capture works without" "$tmp/log" '^50 frames '
 ok "--help fits a screen"
 # argp breaks an entry that ends exactly at the margin: a line of spaces, or the next words out of place
 for command in --help-all list\ --help info\ --help events\ --help counters\ --help analyze\ --help record\ --help \
-	selftest\ --help bundle\ --help; do
+	selftest\ --help bundle\ --help explain\ --help compare\ --help digest\ --help export\ --help; do
 	# shellcheck disable=SC2086 # words of a command line
 	"$RDMADUMP" $command >"$tmp/log"
 	! grep -nE '^ +$|^ {31}|.{81}' "$tmp/log"
