@@ -91,7 +91,7 @@ static int add_directory(
 	if (ret)
 		return -1;
 	if (!found)
-		return rd_fail(err, RD_CLASS_DEVICE, 0, "name a capture, or a directory of captures",
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "name one that has captures",
 			"the directory '%s' is empty", directory);
 	if (*n == before)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, "name the files to see why",

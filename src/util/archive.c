@@ -31,8 +31,8 @@ static int fail_write(const struct rd_archive *a, struct rd_error *err)
 	int errnum = archive_errno(a->a);
 
 	return rd_fail(err, RD_CLASS_OUTPUT, errnum > 0 ? errnum : EIO,
-		errnum == EPIPE ? "the reader has closed its end" : a->todo,
-		"cannot write to '%s'", a->path);
+		errnum == EPIPE ? "the reader has closed its end" : a->todo, "cannot write to '%s'",
+		a->path);
 }
 
 int rd_archive_create(struct rd_archive **out, int fd, bool compress, const char *path,

@@ -100,23 +100,16 @@ static const char *remark(const struct rd_counter *c, const struct rd_growth *gr
 	return c->kind && rd_counter_is_full(c->kind, c->value) ? "saturated" : "";
 }
 
-/* A row with growth fills 80 columns, and has no room for the unit. */
-static bool is_narrow(FILE *out)
-{
-	const unsigned int columns = out == stdout ? rd_cli_columns(STDOUT_FILENO) : 0;
-
-	return columns && columns < 90;
-}
-
 static void print_counter(FILE *out, const struct reading *p, size_t i, const char *name)
 {
 	const struct rd_counter *c = &p->counters.counter[i];
 	const struct rd_growth *growth = p->growth ? &p->growth[i] : NULL;
 	char amount[COUNTER_TEXT], total[COUNTER_TEXT], rate[COUNTER_TEXT];
 	const char *unit = "", *said = remark(c, growth);
+	/* A row with growth fills 80 columns, and has no room for the unit. */
+	unsigned int columns = growth && out == stdout ? rd_cli_columns(STDOUT_FILENO) : 0;
 
-	if (c->kind && !(growth && is_narrow(out)) && !bytes_each(c) &&
-		c->kind->unit != RD_UNIT_US)
+	if (c->kind && (!columns || columns >= 90) && !bytes_each(c) && c->kind->unit != RD_UNIT_US)
 		unit = rd_unit_name(c->kind->unit);
 	fprintf(out, "%s  %-*s ",
 		growth && growth->amount
