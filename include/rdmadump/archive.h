@@ -29,11 +29,11 @@ struct rd_archive_entry {
 };
 
 /*
- * Begins an archive that is written to `fd`, which stays the caller's. `todo` is the advice in
- * errors. 0, or -1 with RD_CLASS_OUTPUT. rd_archive_free() after success.
+ * Begins an archive that is written to `fd`, which stays the caller's. Errors name `path`, which
+ * stays valid, and advise `todo`. 0, or -1 with RD_CLASS_OUTPUT. rd_archive_free() after success.
  */
-int rd_archive_create(
-	struct rd_archive **a, int fd, bool compress, const char *todo, struct rd_error *err);
+int rd_archive_create(struct rd_archive **a, int fd, bool compress, const char *path,
+	const char *todo, struct rd_error *err);
 /* Begins an entry; after that of a file exactly `size` bytes are put. 0, or RD_CLASS_OUTPUT. */
 int rd_archive_put_entry(
 	struct rd_archive *a, const struct rd_archive_entry *entry, struct rd_error *err);

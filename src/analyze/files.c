@@ -90,6 +90,9 @@ static int add_directory(
 	free(l.names);
 	if (ret)
 		return -1;
+	if (!found)
+		return rd_fail(err, RD_CLASS_DEVICE, 0, "name one that has captures",
+			"the directory '%s' is empty", directory);
 	if (*n == before)
 		return rd_fail(err, RD_CLASS_DEVICE, 0, "name the files to see why",
 			"'%s' has no capture file among its %d files", directory, found);

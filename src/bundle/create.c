@@ -130,7 +130,7 @@ static int write_members(const struct creation *c, int fd, struct rd_error *err)
 	struct writing w = {.c = c};
 	int rc;
 
-	if (rd_archive_create(&w.a, fd, true, MAKE_ROOM, err) < 0)
+	if (rd_archive_create(&w.a, fd, true, c->out.path, MAKE_ROOM, err) < 0)
 		return -1;
 	rc = write_member(&w, &manifest, err);
 	if (!rc)

@@ -42,7 +42,7 @@ int part_sysroot(const struct rd_devices *devices, int fd, struct rd_error *err)
 	struct copy c = {.err = err, .time = time(NULL)};
 	int rc;
 
-	if (rd_archive_create(&c.a, fd, false, NULL, err) < 0)
+	if (rd_archive_create(&c.a, fd, false, "sysroot", NULL, err) < 0)
 		return -1;
 	*err = (struct rd_error){.class = RD_CLASS_NONE};
 	rc = rd_tree_walk(devices, copy_item, &c);

@@ -32,11 +32,13 @@ static bool is_one_word(const char *word, size_t n, const char *next)
 	return is_group(next);
 }
 
-/* The bytes up to the next place where a line may end. */
+/* The bytes up to the next place where a line may end; what is quoted is there to be copied. */
 static size_t word_length(const char *text)
 {
-	size_t n = strcspn(text, " "), start = 0;
+	const char *quote = *text == '\'' ? strchr(text + 1, '\'') : NULL;
+	size_t n = quote ? (size_t)(quote - text) : 0, start = 0;
 
+	n += strcspn(text + n, " ");
 	while (text[n] == ' ' && is_one_word(text + start, n - start, text + n + 1)) {
 		start = n + 1;
 		n = start + strcspn(text + start, " ");

@@ -105,12 +105,13 @@ static int put_member(struct rd_archive *a, const struct saved *o, const char *n
 	return rd_archive_put(a, bytes, n, err);
 }
 
-static int put_archive(int fd, const struct saved *o, const char *text, struct rd_error *err)
+static int put_archive(
+	int fd, const struct saved *o, const char *name, const char *text, struct rd_error *err)
 {
 	struct rd_archive *a;
 	int rc;
 
-	if (rd_archive_create(&a, fd, true, MAKE_ROOM, err) < 0)
+	if (rd_archive_create(&a, fd, true, name, MAKE_ROOM, err) < 0)
 		return -1;
 	rc = put_member(a, o, "result.json", text, strlen(text), err);
 	for (unsigned int i = 0; i < o->n_files && !rc; i++)
@@ -138,7 +139,7 @@ static int put(const struct saved *o, const char *ending, const char *text, stru
 	if (fd < 0)
 		return fail(o, fresh, err);
 	if (strcmp(ending, ARCHIVE) == 0)
-		rc = put_archive(fd, o, text, err);
+		rc = put_archive(fd, o, name, text, err);
 	else if (rd_write_whole(fd, text, strlen(text)) < 0)
 		rc = fail(o, name, err);
 	if (rc == 0 && fdatasync(fd) < 0 && errno != EINVAL)

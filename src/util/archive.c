@@ -10,7 +10,7 @@
 struct rd_archive {
 	struct archive *a;
 	struct archive_entry *entry;
-	const char *todo;
+	const char *path, *todo;
 	bool reads;
 	char directory[4096]; /* without "/" at the end */
 };
@@ -23,24 +23,25 @@ static int fail_write(const struct rd_archive *a, struct rd_error *err)
 	int errnum = archive_errno(a->a);
 
 	return rd_fail(err, RD_CLASS_OUTPUT, errnum > 0 ? errnum : EIO,
-		errnum == EPIPE ? "the reader has closed its end" : a->todo,
-		"cannot write the archive");
+		errnum == EPIPE ? "the reader has closed its end" : a->todo, "cannot write to '%s'",
+		a->path);
 }
 
-int rd_archive_create(
-	struct rd_archive **out, int fd, bool compress, const char *todo, struct rd_error *err)
+int rd_archive_create(struct rd_archive **out, int fd, bool compress, const char *path,
+	const char *todo, struct rd_error *err)
 {
 	struct rd_archive *a = calloc(1, sizeof(*a));
 
 	*out = a;
 	if (a) {
+		a->path = path;
 		a->todo = todo;
 		a->a = archive_write_new();
 		a->entry = archive_entry_new();
 	}
 	if (!a || !a->a || !a->entry) {
 		rd_archive_free(a);
-		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot write the archive");
+		return rd_fail(err, RD_CLASS_OUTPUT, ENOMEM, NULL, "cannot write to '%s'", path);
 	}
 	archive_write_set_format_pax_restricted(a->a);
 	archive_write_set_bytes_in_last_block(a->a, 1); /* zstd refuses zeros after its data */

@@ -224,7 +224,7 @@ is "two that write the same file: the other one" $? 0
 is "an existing file is replaced" "$first $(tar -tf b.tar.zst | sed -n 's|.*/index|index|p') $(stat -c %a b.tar.zst)" "0 index.html 600"
 is "... nothing else is left" "$(names)" "b.tar.zst given.pcap other "
 bare -w /dev/full --timeout 600 >"$tmp/log" 2>&1
-is "a full device: exit status" $? 3
+exits "a full device" 3 "$tmp/log" "cannot write to '/dev/full': No space left on device; free some space, or name another file"
 holds "... which is still there" [ -c /dev/full ]
 bare -w absent/b.tar.zst >"$tmp/log" 2>&1
 exits "no directory" 3 "$tmp/log" 'the directory must exist'

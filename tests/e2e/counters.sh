@@ -144,7 +144,11 @@ jq --slurpfile before "$tmp/before.json" '.ports[0].time_ns = $before[0].ports[0
 counters --diff "$tmp/before.json" "$tmp/later.json" >"$tmp/out"
 has "--diff: text" "$tmp/out" "^!! out_of_buffer grew by at least 16 in 2.0 s: packets that found no receive buffer"
 has "--diff: text, bytes" "$tmp/out" "port_rcv_data  *\+ *1.0 MB"
-has "--diff: text, a rate" "$tmp/out" "^ !  *np_ecn_marked_roce_packets  *\+ *100  *50/s "
+has "--diff: text, a rate" "$tmp/out" "^ !  *np_ecn_marked_roce_packets  *\+ *100  *50/s  *5 121  packets$"
+for columns in 80 90; do
+	script -qec "stty cols $columns; '$RDMADUMP' counters --diff $tmp/before.json $tmp/later.json" /dev/null </dev/null | tr -d '\r' >"$tmp/text"
+	is "... $columns columns: rows with a unit" "$(grep -c '  packets$' "$tmp/text")" $((columns / 90 * 3))
+done
 has "--diff: text, saturated" "$tmp/out" "^!!  *link_downed  *\+ *>=155 .* saturated: may have grown by more$"
 set_counter hw_counters/packet_seq_err 3
 set_counter hw_counters/out_of_sequence 5
@@ -155,7 +159,7 @@ is "--diff: fell, and is no wrap however long it took" "$(delta hw_counters/out_
 is "--diff: what wrapped beside it was reset, too" "$(delta hw_counters/out_of_buffer)" "null false true false false was reset"
 is "--diff: no rate of a reset" "$(jq -c '[.ports[0].counters[] | select(.delta == null) | .per_second] | unique' "$tmp/out")" "[null]"
 counters --diff "$tmp/before.json" "$tmp/after.json" >"$tmp/out"
-has "--diff: text, a reset" "$tmp/out" "^   *out_of_sequence  *unknown  *5  was reset, growth unknown$"
+has "--diff: text, a reset" "$tmp/out" "^   *out_of_sequence  *unknown  *5  packets  was reset, growth unknown$"
 
 # Between two readings of a tree: the same, live
 mkfifo "$tmp/lines"
@@ -254,8 +258,8 @@ is "--count: one line each" "$(counters --sysroot "$tmp/mlx5-eth" --interval 0.0
 live "'$RDMADUMP' counters mlx5_0 --interval 86400 --all >$tmp/text & counters=\$!
 	wait_for waits \$counters; wait_for larger $tmp/live.pcapng 50000; kill \$counters; wait \$counters"
 has "... and shows the interval that it comes in" "$tmp/text" "^[0-9:]{8}  mlx5_0 port 1: .* counters in [0-9]+\.[0-9] s"
-has "--interval: text" "$tmp/text" '^ +port_rcv_packets +[+] +[0-9 ]+ +[0-9.]+/s +[0-9 ]+$'
-lacks "... fits a terminal" "$tmp/text" '^.{81}'
+has "--interval: text" "$tmp/text" '^ +port_rcv_packets +[+] +[0-9 ]+ +[0-9.]+/s +[0-9 ]+  packets$'
+lacks "... fits a terminal, but for the unit" "$tmp/text" '^.{91}'
 # A driver's own statistics: a veth has some
 if unshare -n true 2>/dev/null; then
 	unshare -n bash -c "ip link add v0 type veth peer name v1 2>/dev/null && ip link set v0 up && ip link set v1 up && ethtool -S v0" >"$tmp/ethtool" 2>/dev/null

@@ -39,7 +39,8 @@ commands='
 selftest*icmd*|--dev link=ib,lid=1,gateway=yes --gen size=300,count=100000000 --rate 5000|
 *icmd*|--dev link=ib,lid=1,gateway=yes --gen size=300,count=200 --at-end sigint|
 selftest*|--gen count=100000000,size=60-1400 --rate 5000|
-bundle*|--gen count=100000000,size=60-1400 --rate 5000|--capture 1
+bundle*capture*|--gen count=100000000,size=60-1400 --rate 5000|--capture 1
+bundle*||--dry-run
 events*|--fault port=down,after_ms=50|-c 1
 counters*||--interval 0.01 --count 1
 *-j adapter|--clock realtime --gen count=50 --at-end sigint|
@@ -54,7 +55,9 @@ for page in README.md docs/first-capture.md docs/selftest.md docs/infiniband.md 
 	awk '/^```/ { code = !code; next } code' "$srcdir/$page" | sed -nE 's/ +#.*//; s/^(sudo |.*:\/captures" )?rdmadump //p'
 	# shellcheck disable=SC2016 # backquotes of Markdown
 	grep -oE '`(sudo )?rdmadump [^`]*(mlx5_0|pcapng|--version)[^`]*`' "$srcdir/$page" | sed -E 's/^`(sudo )?rdmadump |`$//g'
-done | sed -E 's,/(captures|var/log)/,,' | sort -u >"$tmp/lines"
+done | sed -E 's,/(captures|var/log)/,,' >"$tmp/lines"
+# What 'explain' advises
+grep -ohE 'rdmadump (bundle|counters|events|info)( -v)?( DEV)?' "$srcdir"/src/explain/*.def | sed 's/^rdmadump //; s/DEV/mlx5_0/' >>"$tmp/lines"
 holds "the documents have command lines" [ "$(wc -l <"$tmp/lines")" -ge 23 ]
 while read -r line <&3; do
 	while IFS='|' read -r pattern device ends; do
@@ -64,7 +67,7 @@ while read -r line <&3; do
 	# shellcheck disable=SC2086 # several options
 	(cd "$tmp/folder" && eval "model $device -- \"\$RDMADUMP\" $line $ends") >"$tmp/log" 2>&1 </dev/null
 	ok "it works: rdmadump $line" "$tmp/log"
-done 3<"$tmp/lines"
+done 3< <(sort -u "$tmp/lines")
 
 # What a capture may do to other hosts
 is "pages that say that copies load PCIe, and may cause pause frames" \

@@ -154,7 +154,7 @@ is "same names at the same time, or with the same packets: no series" \
 	"$(an --json "$tmp/same" 2>"$tmp/log" | jq -c "$pairs" | sed -E 's/cap_([0-9]+)_[0-9]*(.).pcap/\1-\2/g')" \
 	'[["00001-0","00001-1"],["00001-0","00002-1"],["00001-1","00002-1"]]'
 refused "a directory without captures" 2 "'$tmp/none' has no capture file among its 1 files; name the files to see why" "$tmp/none"
-refused "an empty directory" 2 "has no capture file among its 0 files" "$(mktemp -d -p "$tmp")"
+refused "an empty directory" 2 "the directory '$tmp/.*' is empty; name one that has captures" "$(mktemp -d -p "$tmp")"
 editcap -F nsecpcap -c 1 "$tmp/b.pcap" "$tmp/none/part.pcap"
 is "a directory of parts is one capture" "$(an --json "$tmp/none" 2>"$tmp/log" | jq -c '[.totals.frames, has("ends")]')" "[796,false]"
 has "... more files than are searched for common packets" "$tmp/log" "only the first 512 of 796 files were searched for packets in common"

@@ -326,25 +326,26 @@ fi
 
 # --- the manual page describes each option, and no other ----------------------------------
 
-# Whole manual pages against the lists of the programs, hidden names included
-names() { grep -oE -- '^--[a-z][a-z_-]+' | sort -u; }
-"$RDMADUMP" explain --option-list | cut -f1 | names >"$tmp/known"
-for command in '' analyze bundle counters events info list record selftest; do
-	man=${srcdir:-.}/man/rdmadump${command:+-$command}.1
-	# shellcheck disable=SC2086 # no word for the capture
-	"$RDMADUMP" $command --option-list >"$tmp/list"
-	# argp's own need a word in the first page only
-	awk -F'\t' '$3 == "shown" {print $1}' "$tmp/list" | names |
-		{ if [ -n "$command" ]; then grep -vxE -- '--(help|usage)'; else cat; fi; } >"$tmp/shown"
-	cut -f1 "$tmp/list" | names | tee -a "$tmp/known" >"$tmp/all"
-	sed -n '/^\.Sh OPTIONS/,/^\.Sh [A-NP-Z]/p; /^\.Sh DESCRIPTION/,/^\.Sh [A-CE-Z]/p' "$man" |
-		sed -nE '/^\.(It|Fl) /p' | grep -oE 'Fl Fl [a-z][a-z_-]+' | sed 's/Fl Fl /--/' | sort -u >"$tmp/man"
-	is "${command:-capture}: options that the manual page lacks" "$(comm -23 "$tmp/shown" "$tmp/man" | paste -sd' ')" ""
-	is "${command:-capture}: options that only the manual page has" \
-		"$(comm -13 "$tmp/all" "$tmp/man" | grep -vx -- --ibdump | paste -sd' ')" ""
+# Whole manual pages against the lists of the programs, hidden names included; "=" is behind what takes a value
+# argp's own need a word in the first page only
+names() { sort -u | if [ "$command" = capture ]; then cat; else grep -vxE -- '-\?|-h|--(help|usage)'; fi; }
+"$RDMADUMP" explain --option-list | cut -f1 >"$tmp/known"
+commands=$("$RDMADUMP" help | sed -n '/^Commands/,$s/^  \([a-z]*\) .*/\1/p')
+holds "there are commands" [ "$(wc -w <<<"$commands")" -ge 13 ]
+for command in $commands; do
+	man=${srcdir:-.}/man/rdmadump-$command.1
+	[ "$command" != capture ] || man=${srcdir:-.}/man/rdmadump.1
+	"$RDMADUMP" "$command" --option-list | sed -E 's/^([^\t]*)\t[^-\t][^\t]*/\1=\t/' >"$tmp/list"
+	awk -F'\t' '$3 == "shown" {print $1}' "$tmp/list" | names >"$tmp/shown"
+	cut -f1 "$tmp/list" | tee -a "$tmp/known" | names >"$tmp/all"
+	sed -n '/^\.Sh OPTIONS/,/^\.Sh [A-NP-Z]/p; /^\.Sh DESCRIPTION/,/^\.Sh [A-CE-Z]/p' "$man" | sed -n 's/^\.It Fl /Fl /p' | while read -r line; do
+		grep -oE 'Fl (Fl [a-z][a-z_-]+|[A-Za-z?])' <<<"$line" | sed "s/Fl Fl /--/; s/Fl /-/; /^--diff/!s/\$/$(grep -qE ' (Ar|Cm) ' <<<"$line" && echo =)/"
+	done | names >"$tmp/man"
+	is "$command: options that the manual page lacks" "$(comm -23 "$tmp/shown" "$tmp/man" | paste -sd' ')" ""
+	is "$command: options that only the manual page has" "$(comm -13 "$tmp/all" "$tmp/man" | paste -sd' ')" ""
 done
 # In sentences, "\-\-NAME"; those of other programs are in commands of the examples.
 is "options that the text of a manual page names, and no command has" \
-	"$(sed '/^\.D[l1]/d; /^\.Bd/,/^\.Ed/d' "${srcdir:-.}"/man/*.1 | grep -oE '\\-\\-[a-z][a-z_\-]+[a-z]' | sed 's/\\//g' | sort -u | grep -vxFf "$tmp/known" | paste -sd' ')" ""
+	"$(sed '/^\.D[l1]/d; /^\.Bd/,/^\.Ed/d' "${srcdir:-.}"/man/*.1 | grep -oE '\\-\\-[a-z][a-z_\-]+[a-z]' | sed 's/\\//g' | sort -u | grep -vxFf <(tr -d = <"$tmp/known") | paste -sd' ')" ""
 
 tap_done

@@ -118,7 +118,7 @@ is "pipe closed before the start: exit status" $? 0
 exec 9>&-
 is "pipe closed before the start: why it ended" "$(sed '/^{/,$!d' "$tmp/report" | jq -r '[.ended_by, .error] | join(",")')" "closed pipe,"
 "$RDMADUMP" bundle --timeout 1 -w - 2>"$tmp/log" | :
-has "bundle into a closed pipe: message" "$tmp/log" 'Broken pipe; the reader has closed its end$'
+has "bundle into a closed pipe: message" "$tmp/log" "cannot write to '-': Broken pipe; the reader has closed its end$"
 
 # What is printed on standard output is a result, too: none is lost without a word; but a reader that closed the pipe, as
 # head(1) does, has what it wanted

@@ -65,7 +65,8 @@ is "captures instead of reports: status, tables, output" "$? $(cd "$tmp/some" &&
 is "they have the same rows" "$(cat "$tmp/some"/*)" "$(cat "$tmp/one"/{paths,qps}.ndjson)"
 head -c 20000 "$tmp/stories/path_mtu/a.pcapng" >"$tmp/cut.pcapng"
 "$RDMADUMP" export -o "$tmp/cut" "$tmp/cut.pcapng" 2>"$tmp/err"
-is "a file that is cut: the status of its analysis, and tables" "$? $(jq .frames "$tmp/cut/captures.ndjson")" "4 $("$RDMADUMP" analyze --json "$tmp/cut.pcapng" 2>>"$tmp/log" | jq .totals.frames)"
+exits "a file that is cut" 4 "$tmp/err" "the tables lack what could not be read; 'rdmadump analyze' says what"
+is "... tables of what comes before" "$(jq .frames "$tmp/cut/captures.ndjson")" "$("$RDMADUMP" analyze --json "$tmp/cut.pcapng" 2>>"$tmp/log" | jq .totals.frames)"
 
 # wrong STATUS TEXT ARGUMENT...
 wrong() {

@@ -243,15 +243,15 @@ static int keeps_these(const int *kept, size_t n_kept, const int *others, size_t
 	return wrong | (fcntl(STDERR_FILENO, F_GETFD) < 0 ? 8 : 0);
 }
 
-/* Between words; one that is too long stays whole, to be copied. */
+/* Between words; one that is too long stays whole, to be copied, as does what is quoted. */
 TEST(wrapped)
 {
 	char text[64] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
-	rd_put_wrapped(out, "a word 0123456789 b", 2, 2, 8);
+	rd_put_wrapped(out, "a word 0123456789 'b c d' e", 2, 2, 8);
 	fclose(out);
-	expect("a word\n  0123456789\n  b\n", text);
+	expect("a word\n  0123456789\n  'b c d'\n  e\n", text);
 }
 
 /* A process that outlives the caller does not hold its terminal, pipes or files. */

@@ -106,9 +106,10 @@ static void print_counter(FILE *out, const struct reading *p, size_t i, const ch
 	const struct rd_growth *growth = p->growth ? &p->growth[i] : NULL;
 	char amount[COUNTER_TEXT], total[COUNTER_TEXT], rate[COUNTER_TEXT];
 	const char *unit = "", *said = remark(c, growth);
+	/* A row with growth fills 80 columns, and has no room for the unit. */
+	unsigned int columns = growth && out == stdout ? rd_cli_columns(STDOUT_FILENO) : 0;
 
-	/* Beside growth there is no room for it. */
-	if (c->kind && !growth && !bytes_each(c) && c->kind->unit != RD_UNIT_US)
+	if (c->kind && (!columns || columns >= 90) && !bytes_each(c) && c->kind->unit != RD_UNIT_US)
 		unit = rd_unit_name(c->kind->unit);
 	fprintf(out, "%s  %-*s ",
 		growth && growth->amount
