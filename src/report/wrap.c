@@ -24,7 +24,7 @@ static bool is_one_word(const char *word, size_t n, const char *next)
 	for (size_t i = 0; i < RD_COUNT(names); i++)
 		if (n == strlen(names[i]) && !strncmp(word, names[i], n))
 			return isdigit((unsigned char)*next);
-	if (!n || !isdigit((unsigned char)word[n - 1]))
+	if (!isdigit((unsigned char)next[-2])) /* the last of the word, or a space */
 		return false;
 	for (size_t i = 0; i < RD_COUNT(units); i++)
 		if (unit == strlen(units[i]) && !strncmp(next, units[i], unit))

@@ -61,15 +61,12 @@ static int run_rounds(struct rd_selftest *st, struct sniffer *s, struct rounds *
 
 	while (!rc && t->n < ROUNDS && !probe_over(st)) {
 		rc = sniffer_flow_create(s);
-		if (rc)
-			return rc;
 		t->create_us[t->n] = s->step[STEP_FLOW].ns / 1000;
 		t->at_create += sniffer_drain(s, NULL, NULL);
-		rc = sniffer_flow_destroy(s);
-		if (rc)
-			return rc;
-		t->destroy_us[t->n++] = s->step[STEP_FLOW].ns / 1000;
+		rc = rc ? rc : sniffer_flow_destroy(s);
+		t->destroy_us[t->n] = s->step[STEP_FLOW].ns / 1000;
 		t->at_destroy += sniffer_drain(s, NULL, NULL);
+		t->n += !rc;
 	}
 	return rc;
 }
