@@ -45,20 +45,18 @@ int copy_bytes(int from, int to, uint64_t most, const char *name, const volatile
 	struct rd_error *err)
 {
 	char buf[COPY_BYTES];
+	ssize_t n = 1;
 
-	for (uint64_t done = 0; done < most && !*stop;) {
+	for (uint64_t done = 0; n && done < most && !*stop; done += (uint64_t)n) {
 		size_t some = most - done < sizeof(buf) ? (size_t)(most - done) : sizeof(buf);
-		ssize_t n = TEMP_FAILURE_RETRY(pread(from, buf, some, (off_t)done));
 
+		n = TEMP_FAILURE_RETRY(pread(from, buf, some, (off_t)done));
 		if (n < 0)
 			return rd_fail(err, RD_CLASS_DEVICE, errno, NULL,
 				"cannot read what becomes '%s'", name);
-		if (n == 0)
-			return 0;
 		if (rd_write_whole(to, buf, (size_t)n) < 0)
 			return rd_fail(err, RD_CLASS_OUTPUT, errno, MAKE_ROOM,
 				"cannot keep the bundle's members");
-		done += (uint64_t)n;
 	}
 	return *stop ? rd_fail(err, RD_CLASS_PARTIAL, 0, NULL, BUNDLE_INTERRUPTED) : 0;
 }

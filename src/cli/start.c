@@ -41,11 +41,10 @@ static void sanitize_environment(void)
 
 	if (!getauxval(AT_SECURE))
 		return;
-	for (char **from = environ; from && *from; from++)
+	for (char **from = environ; *from; from++)
 		if (environment_keeps(*from))
 			*to++ = *from;
-	if (to)
-		*to = NULL;
+	*to = NULL;
 }
 
 /*

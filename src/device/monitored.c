@@ -57,14 +57,13 @@ static void start_async(struct monitored_device *w, bool complain)
 
 	if (!w->to_open)
 		return;
-	if (rd_verbs_device_open(&w->context, w->device.name, NULL, NULL, &why) == 0) {
+	w->to_open = rd_verbs_device_open(&w->context, w->device.name, NULL, NULL, &why) < 0 &&
+		     !complain;
+	if (w->context)
 		rd_fd_nonblocking(w->context->async_fd);
-		w->to_open = false;
-	} else if (complain) {
+	else if (complain)
 		rd_log(RD_LOG_WARNING, "no asynchronous events of %s: %s", w->device.name,
 			why.text);
-		w->to_open = false;
-	}
 }
 
 static void clear(struct monitored_device *w)

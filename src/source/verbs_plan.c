@@ -110,14 +110,10 @@ static int queues_create(struct verbs_port *port, unsigned int queues, struct rd
 	for (unsigned int i = 0; i == 0 || i < queues; i++) {
 		struct verbs_queue *q = queue_new(port, err);
 
-		if (!q)
-			return -1;
-		if (queue_open(q, err) < 0)
-			return -1;
-		q->rest = q->ring.n;
-		if (cq_create(q, err) < 0 ||
+		if (!q || queue_open(q, err) < 0 || cq_create(q, err) < 0 ||
 			(queues ? verbs_wq_create(q, err) : verbs_queue_create(q, err)) < 0)
 			return -1;
+		q->rest = q->ring.n;
 	}
 	port->queue[0]->src.event_fd = port->ctx->async_fd;
 	if (port->n_queues > 1 && wakes_open(port, err) < 0)

@@ -49,28 +49,15 @@ static const struct {
 
 TEST(format)
 {
-	for (size_t i = 0; i < COUNT(format_cases); i++) {
-		char buf[RD_UNITS_LEN];
+	char buf[RD_UNITS_LEN];
 
+	for (size_t i = 0; i < COUNT(format_cases); i++) {
 		assert_ptr_equal(format_cases[i].format(buf, format_cases[i].n), buf);
 		assert_string_equal(buf, format_cases[i].text);
-	}
-}
-
-/* The longest texts: nothing is written behind RD_UNITS_LEN. */
-TEST(format_room)
-{
-	char buf[RD_UNITS_LEN];
-
-	for (size_t i = 0; i < COUNT(format_cases); i++)
+		/* The longest texts: nothing is written behind RD_UNITS_LEN. */
 		assert_true(strlen(format_cases[i].format(buf, UINT64_MAX)) < RD_UNITS_LEN);
+	}
 	assert_true(strlen(rd_fmt_bitrate(buf, 1e300)) < RD_UNITS_LEN);
-}
-
-TEST(bitrate)
-{
-	char buf[RD_UNITS_LEN];
-
 	expect("0 b/s 6.4 Gb/s 100 Gb/s 1.6 Tb/s", rd_fmt_bitrate(buf, 0),
 		rd_fmt_bitrate(buf, 6.4e9), rd_fmt_bitrate(buf, 100e9),
 		rd_fmt_bitrate(buf, 1.6e12));
@@ -246,12 +233,23 @@ static int keeps_these(const int *kept, size_t n_kept, const int *others, size_t
 /* Between words; one that is too long stays whole, to be copied, as does what is quoted. */
 TEST(wrapped)
 {
-	char text[64] = "";
+	char text[256] = "";
 	FILE *out = fmemopen(text, sizeof(text), "w");
+	struct rd_sheet sheet;
 
-	rd_put_wrapped(out, "a word 0123456789 'b c d' e", 2, 2, 8);
+	rd_put_wrapped(out, "a word 0123456789 'b c d' cd 7 us xx in s 1 234", 2, 2, 8);
+	/* Values are wrapped where 30 columns are left for them. */
+	for (size_t width = 34; width <= 35; width++) {
+		rd_sheet_open(&sheet, out, NULL);
+		sheet.width = width;
+		rd_sheet_row(&sheet, "t", "thirty characters, and some more");
+		rd_sheet_close(&sheet);
+	}
 	fclose(out);
-	expect("a word\n  0123456789\n  'b c d'\n  e\n", text);
+	expect("a word\n  0123456789\n  'b c d'\n  cd\n  7 us\n  xx in\n  s\n  1 234\n"
+	       "  t  thirty characters, and some more\n"
+	       "  t  thirty characters, and some\n     more\n",
+		text);
 }
 
 /* A process that outlives the caller does not hold its terminal, pipes or files. */
