@@ -113,8 +113,8 @@ local function flow_expect(f, psn)
 	f.first, f.next, f.at, f.una = psn, psn, psn, psn
 	f.active, f.slow, f.acked, f.late = false, false, false, nil
 	f.rnr, f.nak, f.gap_open, f.straggler, f.open_since = nil, nil, false, false, nil
-	f.waiting, f.seen, f.pass, f.seen_start, f.pass_start = {}, {}, {}, psn, psn
-	f.two_naks, f.leftover, f.unseen_n = false, false, 0
+	f.waiting, f.seen, f.pass, f.unseen, f.seen_start, f.pass_start = {}, {}, {}, {}, psn, psn
+	f.two_naks, f.leftover = false, false
 end
 
 -- The responses to its requests are of another connection from now on.
@@ -409,7 +409,7 @@ end
 -- Packets that were never captured are acknowledged.
 local function unseen(r, upto, ahead)
 	if not r.read_open then
-		r.unseen, r.unseen_n = r.next, ahead
+		hole_add(r.unseen, r.next, ahead)
 	elseif not r.read_length then
 		r.read_psn = (upto - 1) % M24
 	else
@@ -446,8 +446,10 @@ local function acknowledge(r, upto)
 	if ahead > 0 then
 		unseen(r, upto, ahead)
 	elseif r.seen[1] then
-		local beyond = diff(upto, r.seen[1])
-		if beyond > 0 then r.unseen, r.unseen_n = r.seen[1], math.min(beyond, r.seen[2]) end
+		for i = 1, #r.seen, 2 do
+			local beyond = diff(upto, r.seen[i])
+			if beyond > 0 then hole_add(r.unseen, r.seen[i], math.min(beyond, r.seen[i + 1])) end
+		end
 		hole_close(r.seen, upto)
 	end
 	if r.waiting[1] or r.fetch then
@@ -607,11 +609,7 @@ end
 
 -- Captured just after its ACK, and not before.
 local function is_behind_ack(f, psn, span)
-	local at = (psn - (f.unseen or 0)) % M24
-	if at >= f.unseen_n or now - f.progress > SOON then return false end
-	local n = math.min(span, f.unseen_n - at)
-	f.unseen, f.unseen_n = (psn + n) % M24, f.unseen_n - at - n
-	return true
+	return hole_fill(f.unseen, psn, span) > 0 and now - f.progress <= SOON
 end
 
 -- A packet before the highest one; true: it was not captured before.

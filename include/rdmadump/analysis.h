@@ -207,7 +207,7 @@ struct rd_unclear {
 	bool naks_late; /* a NAK came after an ACK for the packet that it requests */
 	/* Another connection may have begun: in a gap of its PSNs; with PSNs used before. */
 	bool gap, again;
-	bool behind_ack; /* requests are in the file just after their ACKs */
+	bool behind_ack; /* requests are in the file after their ACKs, and not before */
 };
 
 /* How its requests ended. */

@@ -73,7 +73,7 @@ def late(sights, wanted):
         if order and p.number < max(order[-256:]):
             count += 1
             depth = max(depth, sum(n > p.number for n in order[-256:]))
-            if not p.attempt:
+            if not p.attempt and newest is not None:
                 depth = max(depth, newest - p.psn & wire.PSN_MASK if newest - p.psn & wire.PSN_MASK < 4096 else 0)
         if not p.attempt and (newest is None or (p.psn - newest & wire.PSN_MASK) < 1 << 23):
             newest = p.psn

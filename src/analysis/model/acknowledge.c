@@ -131,10 +131,8 @@ static void unseen(struct rd_analysis *a, struct flow *r, uint32_t upto, uint32_
 
 	if (!r->req.read_open)
 		flow_incident(a, r, RD_INC_UNSEEN, ahead);
-	if (t) {
-		t->unseen = r->req.next;
-		t->unseen_n = ahead;
-	}
+	if (t)
+		seq_add_hole(&t->unseen, r->req.next, ahead);
 	/* A READ of unknown length has at least these responses. */
 	if (r->req.read_open && r->req.read_length == READ_UNKNOWN)
 		r->req.read_psn = psn_add(upto, 0xffffff);
@@ -146,16 +144,17 @@ static void unseen(struct rd_analysis *a, struct flow *r, uint32_t upto, uint32_
 	r->req.message_bytes = MESSAGE_UNSIZED;
 }
 
-/* The oldest gap before `upto`: its packets may be captured just after this ACK. */
+/* The gaps before `upto`: their packets may be captured after this ACK. */
 static void gap_unseen(struct rd_analysis *a, struct flow *r, uint32_t upto)
 {
 	struct trouble *t = r->trouble;
-	const struct hole oldest = t->seen.holes[0];
-	int32_t ahead = psn_diff(upto, oldest.psn);
 
-	if (ahead > 0) {
-		t->unseen = oldest.psn;
-		t->unseen_n = (uint32_t)ahead < oldest.n ? (uint32_t)ahead : oldest.n;
+	for (unsigned int i = 0; i < t->seen.n_holes; i++) {
+		const struct hole *h = &t->seen.holes[i];
+		int32_t ahead = psn_diff(upto, h->psn);
+
+		if (ahead > 0)
+			seq_add_hole(&t->unseen, h->psn, RD_MIN((uint32_t)ahead, h->n));
 	}
 	flow_incident(a, r, RD_INC_UNSEEN, seq_close(&t->seen, upto));
 }

@@ -67,6 +67,7 @@ void flow_finish(struct flow *f)
 	if (f->trouble) {
 		seq_free(&f->trouble->seen);
 		seq_free(&f->trouble->pass);
+		seq_free(&f->trouble->unseen);
 		free(f->trouble->waits);
 	}
 	if (f->resp.missing)
@@ -459,6 +460,7 @@ void flow_expect(struct flow *f, uint32_t psn)
 	if (f->trouble) {
 		seq_restart(&f->trouble->seen, psn);
 		seq_restart(&f->trouble->pass, psn);
+		seq_restart(&f->trouble->unseen, psn);
 		f->trouble->two_naks = f->trouble->leftover = f->trouble->denied_open =
 			f->trouble->gap_open = false;
 	}

@@ -37,7 +37,7 @@ struct trouble {
 	bool fetches;  /* the current packet is a READ or an atomic */
 	bool repeats;  /* the current packet is a retransmission */
 	struct rd_unclear unclear; /* its `gap`: at the last gap before the start of a message */
-	uint32_t unseen, unseen_n; /* PSNs that the last ACK covers, none of which was captured */
+	struct seq unseen; /* its holes: PSNs that were acknowledged before they were captured */
 	/* The last gap before the start of a message: missed packets, or another connection. */
 	bool gap_open;	       /* no response to a packet after it was captured */
 	uint32_t gap_next;     /* the PSN after the gap */

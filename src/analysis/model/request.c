@@ -269,16 +269,13 @@ static bool disordered(struct flow *f, uint32_t missing)
 static bool is_behind_ack(
 	const struct rd_analysis *a, struct flow *f, struct trouble *t, uint32_t psn, uint32_t span)
 {
-	uint32_t at = (psn - t->unseen) & 0xffffff, n;
+	uint32_t n = seq_fill(&t->unseen, psn, span);
 
-	if (at >= t->unseen_n || a->ns - f->req.progress_ns > UNDER_WAY_NS)
+	t->unclear.behind_ack |= n;
+	if (!n || a->ns - f->req.progress_ns > UNDER_WAY_NS)
 		return false;
-	t->unseen_n -= at;
-	n = span < t->unseen_n ? span : t->unseen_n;
 	for (uint32_t i = 0; i < n; i++)
 		flow_take_back(f, RD_INC_UNSEEN);
-	t->unseen = psn_add(psn, n);
-	t->unseen_n -= n;
 	return true;
 }
 
@@ -300,7 +297,6 @@ static bool sequence_old(struct rd_analysis *a, struct flow *f, struct trouble *
 	if (it->ns < f->req.progress_ns)
 		return disordered(f, missing);
 	if (!missing && is_behind_ack(a, f, t, psn, span)) {
-		t->unclear.behind_ack = true;
 		a->totals.behind_ack++;
 		return true;
 	}

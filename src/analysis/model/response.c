@@ -366,8 +366,8 @@ static inline void credits_advertised(struct rd_analysis *a, struct flow *f, uns
 }
 
 /*
- * The copy of a NAK that has no IP identification: a sender waits as long as an RNR NAK tells it,
- * and a QP that sent a NAK which ends it sends nothing more.
+ * The copy of a NAK that has no IP identification: an RNR NAK, for which the sender has to wait,
+ * before its round begins; and a QP that sent a NAK which ends it sends nothing more.
  */
 static bool nak_is_copy(const struct flow *f, const struct flow *r, const struct item *it,
 	const struct rd_aeth *aeth)
@@ -379,7 +379,7 @@ static bool nak_is_copy(const struct flow *f, const struct flow *r, const struct
 	if (aeth->kind != RD_AETH_RNR)
 		return aeth->value && r->ack.ended && it->ns - r->ack.end_ns < RECONNECT_NS;
 	rnr = incident_of(&f->incidents, RD_INC_RNR);
-	return rnr && r->ack.rnr_psn == it->p->psn &&
+	return rnr && r->ack.rnr_frame && r->ack.rnr_psn == it->p->psn &&
 	       it->ns - rnr->last_ns < UINT64_C(1000) * rd_aeth_rnr_us(aeth->value);
 }
 

@@ -117,6 +117,7 @@ bool is_one_direction(const struct look *l);
 /* Whether frames of a file are not in the order of the wire, or from several places. */
 bool is_disordered(const struct look *l);
 bool is_refused(const struct look *l), are_few_rounds(const struct look *l);
+bool is_sooner(const struct look *l); /* rounds without a NAK, than responses come (timeouts.c) */
 
 extern const struct doubt CAPTURE_LOST[1], UNDECLARED[1], ONE_WAY[1], CUT[1], MISSED[1],
 	MISSED_MANY[1], ABSENCE[1], BEFORE[1], ONCE[1], COARSE_CLOCK[1], SHARED[1], DISORDERED[1],

@@ -147,6 +147,8 @@ static bool responses_unseen(const struct look *l, struct rd_finding *f)
 DOUBT(is_at_end, "the capture ends before they could be requested again",
 	!count(l, RD_INC_RESPONSE_UNSEEN))
 
+DOUBT(is_behind_ack, "packets were captured after their ACKs", l->s->unclear.behind_ack)
+
 const struct rule rules_of_missed[] = {
 	{"unseen", RD_SEV_NOTE, RD_LIKELY, HAPPENED(UNSEEN), unseen,
 		"the capture missed packets that the receiver got",
@@ -156,7 +158,7 @@ const struct rule rules_of_missed[] = {
 		.next = "look at the losses of the capture",
 		.doubts = {CUT, BEFORE, DISORDERED, TIMED_COPIES, is_from_start,
 			IF(may_be_new, "another connection may have begun there"), may_be_reads,
-			may_be_damaged},
+			may_be_damaged, is_behind_ack},
 		.traits = ENDS_ANSWER},
 	{"responses-unseen", RD_SEV_NOTE, RD_LIKELY, 0, responses_unseen,
 		"the capture missed responses that the requester got",

@@ -86,6 +86,10 @@ static bool reordered(const struct look *l, struct rd_finding *f)
 DOUBT(may_cross, "packets are late here, too: a NAK may have been in flight",
 	count(l, RD_INC_REORDERED) || l->s->unclear.late)
 
+/* As where one direction has the times of another clock. */
+DOUBT(is_behind_round, "rounds begin sooner than responses come: NAKs may be late in the file",
+	count(l, RD_INC_ROUND_TIMEOUT) && (is_sooner(l) || NO_TIMER->holds(l)))
+
 static bool duplicated(const struct look *l, struct rd_finding *f)
 {
 	uint64_t requests = count(l, RD_INC_DUPLICATED),
@@ -144,7 +148,8 @@ const struct rule rules_of_order[] = {
 			   "out of order",
 		.next = "look at the hashing of LAG and ECMP and at adaptive routing between this "
 			"point and the receiver; capture at the receiver too",
-		.doubts = {INCOMPLETE, ONCE, DISCARDED, may_cross}, .traits = ENDS_ANSWER,
+		.doubts = {INCOMPLETE, ONCE, DISCARDED, may_cross, is_behind_round},
+		.traits = ENDS_ANSWER,
 		.cause = CAUSE(
 			5, "ORDER", NULL, RD_LIKELY, "Packets late", LATE | DOWN, DOWNSTREAM)},
 	{"duplicated", RD_SEV_WARNING, RD_LIKELY, 0, duplicated,

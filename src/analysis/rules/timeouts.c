@@ -88,9 +88,12 @@ static uint64_t response_time(const struct look *l)
  * Rounds that begin sooner than responses usually come are rather late effects of NAKs, or doubled
  * frames without IP identifications.
  */
+bool is_sooner(const struct look *l)
+{
+	return latency(l, RD_LATENCY_TIMEOUT)->p50 * 2 < response_time(l);
+}
 DOUBT(is_no_timer, "packets are late, or it is sooner than responses come",
-	count(l, RD_INC_REORDERED) || count(l, RD_INC_REORDERED_DOWNSTREAM) ||
-		latency(l, RD_LATENCY_TIMEOUT)->p50 * 2 < response_time(l))
+	count(l, RD_INC_REORDERED) || count(l, RD_INC_REORDERED_DOWNSTREAM) || is_sooner(l))
 
 /*
  * Few and short waits, where most rounds have a NAK or a missing response: theirs was missed; or a
