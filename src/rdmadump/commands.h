@@ -7,8 +7,6 @@
 
 struct rd_command {
 	const char *name, *help;
-	rd_command_fn *run; /* NULL: the program rdmadump-NAME does */
-	bool script;
 };
 
 /* All that people see, in help.c; the first one is the default; ended by a row without a name. */

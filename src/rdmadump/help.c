@@ -13,19 +13,19 @@ static const char *const examples[][2] = {
 };
 
 const struct rd_command rd_commands[] = {
-	{"capture", "capture the traffic of a port (the default)", .run = rd_cmd_capture},
-	{"analyze", "find problems in captured traffic", .run = NULL},
-	{"compare", "what changed between two captures or reports", .script = true},
-	{"digest", "small copies of captures, to analyze them elsewhere", .script = true},
-	{"export", "tables of what analyze finds, for DuckDB, Spark and the like", .script = true},
-	{"list", "list devices and ports, and whether they can be captured", .run = rd_cmd_list},
-	{"info", "show firmware, ports, limits, open QPs of a device", .run = rd_cmd_info},
-	{"events", "print events of devices, ports and addresses", .run = rd_cmd_events},
-	{"counters", "read and compare counters", .run = rd_cmd_counters},
-	{"explain", "say what an error code or a line of a log means", .run = NULL},
-	{"record", "flight recorder: write the frames around a trigger", .run = rd_cmd_record},
-	{"selftest", "test whether and how well a device can be captured", .run = NULL},
-	{"bundle", "collect in one file what support needs", .run = NULL},
+	{"capture", "capture the traffic of a port (the default)"},
+	{"analyze", "find problems in captured traffic"},
+	{"compare", "what changed between two captures or reports"},
+	{"digest", "small copies of captures, to analyze them elsewhere"},
+	{"export", "tables of what analyze finds, for DuckDB, Spark and the like"},
+	{"list", "list devices and ports, and whether they can be captured"},
+	{"info", "show firmware, ports, limits, open QPs of a device"},
+	{"events", "print events of devices, ports and addresses"},
+	{"counters", "read and compare counters"},
+	{"explain", "say what an error code or a line of a log means"},
+	{"record", "flight recorder: write the frames around a trigger"},
+	{"selftest", "test whether and how well a device can be captured"},
+	{"bundle", "collect in one file what support needs"},
 	{0},
 };
 

@@ -10,6 +10,23 @@
 #include <rdmadump/words.h>
 #include <unistd.h>
 
+/* The commands of this program; each of the others is the program rdmadump-NAME. */
+static const struct own_command {
+	const char *name;
+	rd_command_fn *run;
+} own_commands[] = {
+	{"capture", rd_cmd_capture},
+	{"list", rd_cmd_list},
+	{"info", rd_cmd_info},
+	{"events", rd_cmd_events},
+	{"counters", rd_cmd_counters},
+	{"record", rd_cmd_record},
+	{0},
+};
+
+/* Those that are scripts. */
+static const char *const scripts[] = {"compare", "digest", "export", NULL};
+
 #define ALIKE_SHARE 4 /* one letter in this many may differ */
 
 /* Names under which the program has a different command line. */
@@ -102,23 +119,26 @@ static void translate_help(int argc, char **argv)
 }
 
 /* Programs open files with the rights of the caller of sudo themselves, a shell cannot. */
-static int become_caller(const struct rd_command *c, struct rd_error *err)
+static int become_caller(const char *command, struct rd_error *err)
 {
 	struct rd_identity id;
+	unsigned int i = 0;
 
-	if (!c->script || rd_identity_choose(&id, NULL, err) < 0 || !id.change)
+	while (scripts[i] && strcmp(scripts[i], command) != 0)
+		i++;
+	if (!scripts[i] || rd_identity_choose(&id, NULL, err) < 0 || !id.change)
 		return 0;
 	return rd_identity_become(&id, err);
 }
 
 /* Returns the exit status if the program cannot be run. */
-static int run_program(const struct rd_command *c, char **argv)
+static int run_program(const char *command, char **argv)
 {
 	char name[64], path[PATH_MAX];
 	struct rd_error err;
 
-	snprintf(name, sizeof(name), "rdmadump-%s", c->name);
-	if (rd_program_find(path, name, &err) == 0 && become_caller(c, &err) == 0) {
+	snprintf(name, sizeof(name), "rdmadump-%s", command);
+	if (rd_program_find(path, name, &err) == 0 && become_caller(command, &err) == 0) {
 		execv(path, argv);
 		rd_fail(&err, RD_CLASS_DEVICE, errno, NULL, "cannot run '%s'", path);
 	}
@@ -130,6 +150,7 @@ int main(int argc, char **argv)
 	static char full_name[64];
 	const struct personality *p = personality(argc > 1 ? argv[1] : NULL);
 	const struct rd_command *c = rd_commands;
+	const struct own_command *own = own_commands;
 	int rc = rd_cli_start();
 
 	if (rc)
@@ -149,9 +170,11 @@ int main(int argc, char **argv)
 		rc = check_first_word(argc, argv);
 		return rc ? rc : rd_cmd_capture(argc, argv);
 	}
-	if (!c->run)
-		return run_program(c, argv + 1);
+	while (own->name && strcmp(own->name, c->name) != 0)
+		own++;
+	if (!own->name)
+		return run_program(c->name, argv + 1);
 	snprintf(full_name, sizeof(full_name), "rdmadump %s", c->name);
 	argv[1] = full_name;
-	return c->run(argc - 1, argv + 1);
+	return own->run(argc - 1, argv + 1);
 }

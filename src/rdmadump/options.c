@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The table of a capture's options, in the order of the help. */
-#include "commands.h"
 #include "options.h"
+#include "commands.h"
 
 #define MEMORY_MIN ((uint64_t)1 << 20)
 #define MEMORY_MAX ((uint64_t)1 << 40)

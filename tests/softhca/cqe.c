@@ -208,8 +208,7 @@ void cq_overrun(struct hca *h, struct cq *cq)
 	cq->dead = true;
 	h->stat.overruns++;
 	async_cq_event(cq, IBV_EVENT_CQ_ERR);
-	LIST_FOREACH(qp, &h->qps, link)
-	{
+	LIST_FOREACH (qp, &h->qps, link) {
 		if (qp->recv_cq == cq && qp->state != IBV_QPS_RESET) {
 			qp->state = IBV_QPS_ERR;
 			async_qp_event(qp, IBV_EVENT_QP_FATAL);
@@ -266,9 +265,9 @@ void async_port_event(struct hca *h, uint32_t type, uint32_t port)
 {
 	struct ctx *ctx;
 
-	LIST_FOREACH(ctx, &h->contexts, link)
-	if (ctx->open)
-		async_send(ctx, port, type);
+	LIST_FOREACH (ctx, &h->contexts, link)
+		if (ctx->open)
+			async_send(ctx, port, type);
 }
 
 void async_cq_event(struct cq *cq, uint32_t type)

@@ -237,9 +237,9 @@ static bool consumers_wait(struct hca *h)
 {
 	struct cq *cq;
 
-	LIST_FOREACH(cq, &h->cqs, link)
-	if (cq->channel && !cq->dead && !cq_waited_for(cq))
-		return false;
+	LIST_FOREACH (cq, &h->cqs, link)
+		if (cq->channel && !cq->dead && !cq_waited_for(cq))
+			return false;
 	return true;
 }
 
@@ -338,8 +338,8 @@ static bool port_begins(struct hca *h, struct port *p, uint64_t now, uint64_t *w
 	bool waits = false;
 	struct cq *cq;
 
-	LIST_FOREACH(cq, &h->cqs, link)
-	waits |= cq->channel && !cq->dead;
+	LIST_FOREACH (cq, &h->cqs, link)
+		waits |= cq->channel && !cq->dead;
 	if (!p->flow_ns)
 		p->flow_ns = now;
 	if (waits && !c->flowing && !h->begun && now - p->flow_ns < BEGINS_AFTER_NS) {
@@ -405,9 +405,9 @@ void hca_fatal(struct hca *h)
 		return;
 	h->fatal = true;
 	async_port_event(h, IBV_EVENT_DEVICE_FATAL, 0);
-	LIST_FOREACH(qp, &h->qps, link)
-	if (qp->state != IBV_QPS_RESET)
-		qp_to_error(h, qp);
+	LIST_FOREACH (qp, &h->qps, link)
+		if (qp->state != IBV_QPS_RESET)
+			qp_to_error(h, qp);
 }
 
 /* Acts once every capturing port has nothing left and what it delivered has been polled. */
@@ -425,9 +425,9 @@ static void end_check(struct hca *h)
 		if (p->ndests && (!p->ended || p->held))
 			return;
 	}
-	LIST_FOREACH(cq, &h->cqs, link)
-	if (cq->producer && !cq->dead && !cq_polled(cq))
-		return;
+	LIST_FOREACH (cq, &h->cqs, link)
+		if (cq->producer && !cq->dead && !cq_polled(cq))
+			return;
 	if (!any)
 		return;
 	h->port[0].end_done = true;
@@ -446,14 +446,14 @@ static bool must_look(struct hca *h)
 
 	if (h->wire.fd >= 0)
 		return true;
-	LIST_FOREACH(qp, &h->qps, link)
-	if (qp->rc.packets || (qp_receiving(qp) && LIST_EMPTY(&qp->flows)) ||
-		(doorbells &&
-			(qp->state == IBV_QPS_ERR || (qp->state == IBV_QPS_RTS && qp->sq_count))))
-		return true;
-	LIST_FOREACH(cq, &h->cqs, link)
-	if (!cq->dead && (doorbells || cq->gather_count) && !cq_polled(cq))
-		return true;
+	LIST_FOREACH (qp, &h->qps, link)
+		if (qp->rc.packets || (qp_receiving(qp) && LIST_EMPTY(&qp->flows)) ||
+			(doorbells && (qp->state == IBV_QPS_ERR ||
+					      (qp->state == IBV_QPS_RTS && qp->sq_count))))
+			return true;
+	LIST_FOREACH (cq, &h->cqs, link)
+		if (!cq->dead && (doorbells || cq->gather_count) && !cq_polled(cq))
+			return true;
 	return false;
 }
 
@@ -473,14 +473,13 @@ static bool housekeeping(struct hca *h, uint64_t now, uint64_t *wake)
 	gateway_poll(h, now);
 	if (clock_housekeeping(h, now))
 		wake_by(wake, now + COUNTERS_NS);
-	LIST_FOREACH(qp, &h->qps, link)
-	{
+	LIST_FOREACH (qp, &h->qps, link) {
 		more |= qp_send(h, qp);
 		if (qp->state == IBV_QPS_ERR && qp->rq_count)
 			qp_flush(h, qp);
 	}
-	LIST_FOREACH(cq, &h->cqs, link)
-	cq_check_arm(cq);
+	LIST_FOREACH (cq, &h->cqs, link)
+		cq_check_arm(cq);
 	if (now - h->counters_ns > COUNTERS_NS) {
 		h->counters_ns = now;
 		counters_flush(h);

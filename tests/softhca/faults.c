@@ -120,12 +120,11 @@ static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now
 		hca_fatal(h);
 		break;
 	case IBV_EVENT_CQ_ERR:
-		LIST_FOREACH(cq, &h->cqs, link)
-		cq_overrun(h, cq);
+		LIST_FOREACH (cq, &h->cqs, link)
+			cq_overrun(h, cq);
 		break;
 	case IBV_EVENT_QP_FATAL:
-		LIST_FOREACH(qp, &h->qps, link)
-		{
+		LIST_FOREACH (qp, &h->qps, link) {
 			if (qp_receiving(qp) && !qp->rss) {
 				qp_to_error(h, qp);
 				async_qp_event(qp, f->event);
@@ -133,9 +132,9 @@ static void fault_happen(struct hca *h, struct port *p, uint32_t i, uint64_t now
 		}
 		break;
 	case EVENT_QP_LATE:
-		LIST_FOREACH(qp, &h->qps, link)
-		if (qp_receiving(qp) && !qp->rss)
-			async_qp_event(qp, IBV_EVENT_QP_FATAL);
+		LIST_FOREACH (qp, &h->qps, link)
+			if (qp_receiving(qp) && !qp->rss)
+				async_qp_event(qp, IBV_EVENT_QP_FATAL);
 		break;
 	default:
 		async_port_event(h, f->event, p->num);
@@ -147,8 +146,8 @@ static void completions_hold(struct hca *h)
 {
 	struct cq *cq;
 
-	LIST_FOREACH(cq, &h->cqs, link)
-	cq_hold(cq);
+	LIST_FOREACH (cq, &h->cqs, link)
+		cq_hold(cq);
 }
 
 const struct fault *fault_frame(struct hca *h, struct port *p, uint64_t frame)

@@ -260,8 +260,7 @@ static int get_qps(struct queue *out, const struct request *q)
 	table = put(r, RDMA_NLDEV_ATTR_RES_QP, NULL, 0);
 	if (h) {
 		hca_lock(h);
-		LIST_FOREACH(qp, &h->qps, link)
-		{
+		LIST_FOREACH (qp, &h->qps, link) {
 			if (qp->obj.type == OBJ_QP)
 				put_qp(r, qp->qpn, (uint8_t)qp->type, (uint8_t)qp->state,
 					(uint32_t)getpid());
@@ -282,8 +281,8 @@ static uint64_t count_qps(struct hca *h)
 	struct qp *qp;
 
 	hca_lock(h);
-	LIST_FOREACH(qp, &h->qps, link)
-	n += qp->obj.type == OBJ_QP;
+	LIST_FOREACH (qp, &h->qps, link)
+		n += qp->obj.type == OBJ_QP;
 	while (shared_next(h, &slot, &o))
 		n += o.pid != getpid();
 	hca_unlock(h);

@@ -30,9 +30,9 @@ static struct qp *qp_by_number(struct hca *h, uint32_t qpn, uint32_t type)
 {
 	struct qp *qp;
 
-	LIST_FOREACH(qp, &h->qps, link)
-	if (qp->obj.type == OBJ_QP && qp->qpn == qpn && qp->type == type)
-		return qp;
+	LIST_FOREACH (qp, &h->qps, link)
+		if (qp->obj.type == OBJ_QP && qp->qpn == qpn && qp->type == type)
+			return qp;
 	return NULL;
 }
 

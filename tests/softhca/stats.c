@@ -100,10 +100,10 @@ static void count_alive(const struct hca *h, uint64_t *leaked)
 {
 	const struct ctx *ctx;
 
-	LIST_FOREACH(ctx, &h->contexts, link)
-	for (uint32_t i = 1; i < ctx->nobj; i++)
-		if (ctx->obj[i])
-			leaked[ctx->obj[i]->type]++;
+	LIST_FOREACH (ctx, &h->contexts, link)
+		for (uint32_t i = 1; i < ctx->nobj; i++)
+			if (ctx->obj[i])
+				leaked[ctx->obj[i]->type]++;
 }
 
 /* One of the numbers for each of the words, as members of an object. */

@@ -11,13 +11,12 @@ void hca_retarget(struct hca *h)
 		struct qp *qp;
 
 		p->ndests = 0;
-		LIST_FOREACH(qp, &h->qps, link)
-		{
+		LIST_FOREACH (qp, &h->qps, link) {
 			struct flow *f;
 			bool wanted = false;
 
-			LIST_FOREACH(f, &qp->flows, link)
-			wanted |= f->port == p->num;
+			LIST_FOREACH (f, &qp->flows, link)
+				wanted |= f->port == p->num;
 			wanted |= gateway_wants(p, qp);
 			if (wanted && p->ndests < MAX_DESTS)
 				p->dest[p->ndests++] = qp;
@@ -38,9 +37,9 @@ bool qp_wants(const struct port *p, const struct qp *qp, const struct frame *f)
 {
 	const struct flow *fl;
 
-	LIST_FOREACH(fl, &qp->flows, link)
-	if (fl->port == p->num && !qp->deaf)
-		return true;
+	LIST_FOREACH (fl, &qp->flows, link)
+		if (fl->port == p->num && !qp->deaf)
+			return true;
 	return gateway_copies(p, qp, f);
 }
 
@@ -65,8 +64,8 @@ void flows_expire(struct hca *h, uint64_t now)
 
 	if (!h->conf->linger_ns)
 		return;
-	LIST_FOREACH(qp, &h->qps, link)
-	any |= flows_remove(qp, now);
+	LIST_FOREACH (qp, &h->qps, link)
+		any |= flows_remove(qp, now);
 	if (any)
 		hca_retarget(h);
 }
@@ -93,8 +92,8 @@ uint32_t sniffers_count(const struct hca *h, uint32_t port)
 	const struct qp *qp;
 	uint32_t n = 0;
 
-	LIST_FOREACH(qp, &h->qps, link)
-	LIST_FOREACH(f, &qp->flows, link)
-	n += f->port == port && !f->until_ns;
+	LIST_FOREACH (qp, &h->qps, link)
+		LIST_FOREACH (f, &qp->flows, link)
+			n += f->port == port && !f->until_ns;
 	return n;
 }

@@ -24,9 +24,9 @@ static struct mcast *mcast_find(const struct qp *qp, const uint8_t gid[16])
 {
 	struct mcast *m;
 
-	LIST_FOREACH(m, &qp->mcasts, link)
-	if (!memcmp(m->gid, gid, sizeof(m->gid)))
-		return m;
+	LIST_FOREACH (m, &qp->mcasts, link)
+		if (!memcmp(m->gid, gid, sizeof(m->gid)))
+			return m;
 	return NULL;
 }
 
@@ -104,8 +104,7 @@ static void ud_deliver(struct hca *h, uint32_t port, const uint8_t dgid[16],
 {
 	struct qp *qp;
 
-	LIST_FOREACH(qp, &h->qps, link)
-	{
+	LIST_FOREACH (qp, &h->qps, link) {
 		if (qp->obj.type != OBJ_QP || qp->type != IBV_QPT_UD || qp->port != port)
 			continue;
 		if (qp->qpn == pk->dest_qpn ||

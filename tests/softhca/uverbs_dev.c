@@ -430,9 +430,9 @@ CMD(dereg_mr)
 	if (!mr)
 		return EINVAL;
 	/* The kernel allows it; the queue's next frame is then an error, or worse. */
-	LIST_FOREACH(qp, &h->qps, link)
-	h->stat.order_violations += qp_receiving(qp) && qp->mr == mr &&
-				    qp->mr_generation == h->key_generation && qp_posted(qp);
+	LIST_FOREACH (qp, &h->qps, link)
+		h->stat.order_violations += qp_receiving(qp) && qp->mr == mr &&
+					    qp->mr_generation == h->key_generation && qp_posted(qp);
 	h->keys[mr->lkey >> 8] = NULL;
 	h->key_generation++;
 	mr->pd->obj.users--;
