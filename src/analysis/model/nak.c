@@ -68,7 +68,6 @@ static bool is_discarded(const struct flow *r, uint32_t psn)
 static void denied(struct rd_analysis *a, struct flow *r, uint32_t psn)
 {
 	struct trouble *t = flow_trouble(a, r);
-
 	bool discarded = is_discarded(r, psn);
 
 	receiver_at(a, r, psn, false);
@@ -173,6 +172,7 @@ void nak_not_ready(struct rd_analysis *a, struct flow *f, struct flow *r, const 
 	acknowledge(a, r, p->psn, a->ns);
 	responded(a, r);
 	receiver_at(a, r, p->psn, true);
+	r->ack.quiet_ns = 0;
 	r->ack.rnr_frame = a->frame;
 	r->ack.rnr_psn = p->psn;
 }
