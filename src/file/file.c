@@ -298,9 +298,9 @@ static unsigned int route_one_iface(struct file *f, struct rd_frame *frames, uns
 	uint32_t longest = 0;
 
 	for (unsigned int i = 0; i < n; i++) {
-		first = frames[i].ts_ns < first ? frames[i].ts_ns : first;
-		last = frames[i].ts_ns > last ? frames[i].ts_ns : last;
-		longest = frames[i].caplen > longest ? frames[i].caplen : longest;
+		first = RD_MIN(first, frames[i].ts_ns);
+		last = RD_MAX(last, frames[i].ts_ns);
+		longest = RD_MAX(longest, frames[i].caplen);
 	}
 	count->first_ns = first;
 	count->last_ns = last;

@@ -328,7 +328,7 @@ ssize_t stream_read(void *ctx, uint8_t *buf, size_t capacity, struct rd_error *e
 	do {
 		size_t got = 0;
 
-		d = s->decoder->decode(s, buf, capacity < most ? capacity : most, &got);
+		d = s->decoder->decode(s, buf, RD_MIN(capacity, most), &got);
 		if (got)
 			return (ssize_t)got;
 		n = d == DECODED_BAD ? repeat_fault(s, err) : refill(s, err);
