@@ -338,9 +338,9 @@ for command in $commands; do
 	"$RDMADUMP" "$command" --option-list | sed -E 's/^([^\t]*)\t[^-\t][^\t]*/\1=\t/' >"$tmp/list"
 	awk -F'\t' '$3 == "shown" {print $1}' "$tmp/list" | names >"$tmp/shown"
 	cut -f1 "$tmp/list" | tee -a "$tmp/known" | names >"$tmp/all"
-	sed -n '/^\.Sh OPTIONS/,/^\.Sh [A-NP-Z]/p; /^\.Sh DESCRIPTION/,/^\.Sh [A-CE-Z]/p' "$man" | sed -n 's/^\.It Fl /Fl /p' | while read -r line; do
-		grep -oE 'Fl (Fl [a-z][a-z_-]+|[A-Za-z?])' <<<"$line" | sed "s/Fl Fl /--/; s/Fl /-/; /^--diff/!s/\$/$(grep -qE ' (Ar|Cm) ' <<<"$line" && echo '=')/"
-	done | names >"$tmp/man"
+	sed -n '/^\.Sh OPTIONS/,/^\.Sh [A-NP-Z]/p; /^\.Sh DESCRIPTION/,/^\.Sh [A-CE-Z]/p' "$man" | sed -n 's/^\.It Fl /Fl /p' |
+		sed -E '/ (Ar|Cm) /s/Fl (Fl [a-z][a-z_-]+|[A-Za-z?])/&=/g' | grep -oE 'Fl (Fl [a-z][a-z_-]+|[A-Za-z?])=?' |
+		sed 's/Fl Fl /--/; s/Fl /-/; s/^--diff=/--diff/' | names >"$tmp/man"
 	is "$command: options that the manual page lacks" "$(comm -23 "$tmp/shown" "$tmp/man" | paste -sd' ')" ""
 	is "$command: options that only the manual page has" "$(comm -13 "$tmp/all" "$tmp/man" | paste -sd' ')" ""
 done
