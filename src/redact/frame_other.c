@@ -11,8 +11,6 @@
 #define ND_SOLICIT	 135
 #define ND_ADVERT	 136
 #define ND_REDIRECT	 137
-#define MLD_QUERY	 130
-#define MLD_DONE	 132
 #define ICMP_REDIRECT	 5
 
 /* Those of one of two lengths; others are zeroed. */
@@ -116,9 +114,6 @@ uint32_t icmp_redact(
 		return from;
 	if (p->proto == IPPROTO_ICMPV6 && icmp[0] >= 133 && icmp[0] <= ND_REDIRECT)
 		neighbor_discovery(r, l->data + from, end - from, icmp[0]);
-	else if (p->proto == IPPROTO_ICMPV6 && icmp[0] >= MLD_QUERY && icmp[0] <= MLD_DONE &&
-		 end - from == 16)
-		rd_redact_ipv6(r, l->data + from);
 	else
 		memset(l->data + from, 0, end - from);
 	return 0;

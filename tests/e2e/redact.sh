@@ -34,7 +34,6 @@ done
 
 # --- a bundle ------------------------------------------------------------------------------------
 
-"$RDMADUMP" --version | grep -q '^  libarchive' || tap_done
 chmod 755 "$tmp"
 mkdir "$tmp/desk" "$tmp/bin" && cd "$tmp/desk" || exit 1
 export PATH=$tmp/bin:$PATH

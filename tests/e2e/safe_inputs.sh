@@ -20,8 +20,6 @@ printf '%s:x:%s near (' $token $token >"$theirs/text"
 cp "$theirs/text" "$tmp/root/text"
 chown "$uid:$gid" "$theirs"/*
 
-"$RDMADUMP" --version | grep -q '^  libarchive' && archives=yes
-
 # --- files of root's ------------------------------------------------------------------------------
 
 # refused NAME ARGUMENTS...: the caller of sudo may not read it; root may
@@ -41,7 +39,7 @@ refused "-F, a filter" -r "$theirs/a.pcap" -F "$tmp/root/text"
 refused "analyze, a capture" analyze "$tmp/root/a.pcap"
 refused "analyze, a directory" analyze "$tmp/root"
 refused "--diff, counters" counters --diff "$tmp/root/text" "$tmp/root/text"
-[ -z "${archives-}" ] || refused "bundle --file, a capture" bundle --dry-run --file "$tmp/root/a.pcap"
+refused "bundle --file, a capture" bundle --dry-run --file "$tmp/root/a.pcap"
 
 # --- files of root's, by a link ---------------------------------------------------------------------
 
