@@ -7,7 +7,7 @@
 
 /*
  * An extended CQ reports only the requested fields, and takes no lock: half the instructions of
- * ibv_poll_cq() on mlx5. The providers of all devices that have a sniffer have it: mlx5 and mlx4.
+ * ibv_poll_cq() on mlx5. bnxt_re, whose devices have a sniffer too, has none (rdma-core 65).
  */
 int verbs_cq_create(struct verbs_queue *q, struct rd_error *err)
 {
@@ -21,9 +21,13 @@ int verbs_cq_create(struct verbs_queue *q, struct rd_error *err)
 	q->armed = false;
 	q->events = 0;
 	q->cq_ex = ibv_create_cq_ex(q->port->ctx, &attr);
-	if (!q->cq_ex)
+	if (q->cq_ex)
+		q->cq = ibv_cq_ex_to_cq(q->cq_ex);
+	else if (!q->port->clock.kind->wc_flags)
+		q->cq = ibv_create_cq(
+			q->port->ctx, (int)q->ring.n, NULL, q->channel, (int)attr.comp_vector);
+	if (!q->cq)
 		return verbs_fail_object(q->port, err, errno, VERBS_CQ, "create_cq");
-	q->cq = ibv_cq_ex_to_cq(q->cq_ex);
 	verbs_gather_init(q);
 	return 0;
 }
@@ -135,7 +139,7 @@ int verbs_queue_create(struct verbs_queue *q, struct rd_error *err)
 {
 	if (qp_create(q, err) < 0 || qp_ready(q, err) < 0)
 		return -1;
-	q->path = &verbs_path_libibverbs;
+	q->path = verbs_path_libibverbs(q);
 	if (q->port->rx_mode != RD_RX_VERBS)
 		verbs_mlx5_adopt(q);
 	return 0;
@@ -153,7 +157,8 @@ int verbs_queue_reset(struct verbs_queue *q, struct verbs_ring *larger, struct r
 		return verbs_fail_object(q->port, err, rc, VERBS_QUEUE, "modify_qp to RESET");
 	q->armed = false;
 	verbs_ring_exchange(&q->ring, larger);
-	q->path->cleared(q);
+	if (q->path->cleared)
+		q->path->cleared(q);
 	return qp_ready(q, err);
 }
 

@@ -108,7 +108,7 @@ struct verbs_queue {
 	struct verbs_stamps stamps;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
-	struct ibv_cq_ex *cq_ex; /* the same CQ */
+	struct ibv_cq_ex *cq_ex; /* the same CQ, if the provider has extended CQs; else NULL */
 	struct ibv_wq *wq;	 /* NULL: the QP's own receive queue */
 	struct verbs_ring ring;
 	unsigned int taken;  /* buffers of the last batch, to be posted again */
@@ -238,10 +238,11 @@ struct verbs_path {
 	/* Posts the buffers of the last poll() again. Returns 0 or an errno. */
 	int (*post)(struct verbs_queue *q);
 	int (*arm)(struct verbs_queue *q);
-	void (*cleared)(struct verbs_queue *q); /* the queue was reset */
+	void (*cleared)(struct verbs_queue *q); /* the queue was reset; NULL: nothing to do */
 };
 
-extern const struct verbs_path verbs_path_libibverbs;
+/* The libibverbs path for the queue's CQ. */
+const struct verbs_path *verbs_path_libibverbs(const struct verbs_queue *q);
 
 /*
  * Processes an error completion. True: a frame was longer than its buffer (len: its length, 0 if

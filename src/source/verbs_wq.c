@@ -39,7 +39,7 @@ static int wq_make(struct verbs_queue *q, struct rd_error *err)
 		.cq = q->cq,
 	};
 
-	q->path = &verbs_path_libibverbs;
+	q->path = verbs_path_libibverbs(q);
 	q->wq = ibv_create_wq(q->port->ctx, &attr);
 	return q->wq ? 0 : verbs_fail_object(q->port, err, errno, VERBS_QUEUE, "create_wq");
 }
@@ -61,7 +61,8 @@ int verbs_wq_reset(struct verbs_queue *q, struct verbs_ring *larger, struct rd_e
 		return verbs_fail_object(q->port, err, rc, VERBS_QUEUE, "modify_wq to RESET");
 	q->armed = false;
 	verbs_ring_exchange(&q->ring, larger);
-	q->path->cleared(q);
+	if (q->path->cleared)
+		q->path->cleared(q);
 	return wq_ready(q, err);
 }
 

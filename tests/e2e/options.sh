@@ -268,6 +268,10 @@ for form in '--buffer-size 1Mi' '-p 1Mi' '-p 1048576' '--writer-thread=1Mi' '--w
 	live -d mlx5_0 -q $form -w "$tmp/out.pcapng"
 	is "$form: all frames" "$(frames_of "$tmp/out.pcapng")" 300
 done
+for mode in verbs auto; do
+	SOFTHCA_PLAIN_CQS=1 live -d mlx5_0 --rx-mode $mode --debug -w "$tmp/out.pcapng"
+	is "$mode, a provider without extended CQs: all frames" "$(frames_of "$tmp/out.pcapng")" 300
+done
 for form in '-M 1Mi' '--mem-mode=1Mi'; do
 	# shellcheck disable=SC2086
 	model --gen count=10000,size=1000 -- "$RDMADUMP" --json $form -w "$tmp/out.pcapng" >"$tmp/said" 2>"$tmp/log"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Completion channels and completion queues, by <rdma/ib_user_verbs.h> and <rdma/mlx5-abi.h>. */
 #include "softhca.h"
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
 
 enum { CQE_MAX = 1 << 22, IB_CQ_MODERATE = 1 };
 
@@ -115,4 +117,19 @@ CMD(destroy_cq)
 	LIST_REMOVE(cq, link);
 	obj_free(&cq->obj);
 	return 0;
+}
+
+/*
+ * SOFTHCA_PLAIN_CQS: as with a provider that has no extended CQs, bnxt_re. Not in
+ * ibv_open_device(), whose address says which libibverbs a program uses.
+ */
+EXPORT struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	static __typeof__(&ibv_create_comp_channel) real;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "ibv_create_comp_channel");
+	if (getenv("SOFTHCA_PLAIN_CQS"))
+		verbs_get_ctx(context)->create_cq_ex = NULL;
+	return real(context);
 }

@@ -759,7 +759,9 @@ TEST(readable)
 	assert_int_equal(rd_verbs_readable(&cq, 4, &compressed), 4);
 }
 
-/* --- polling by libibverbs ---------------------------------------------------------------- */
+/* --- a CQ without extended polling -------------------------------------------------------- */
+
+static int wcs_next; /* completions of the next poll, then it fails */
 
 /* Those of a queue that was reset are polled, and nothing behind them. */
 static int poll_stale_fake(struct ibv_cq *cq, int most, struct ibv_wc *wc)
@@ -781,59 +783,35 @@ TEST(discard)
 	mlx5_queue_free();
 }
 
-static unsigned int cq_next; /* completions of the next poll, then it fails */
-
-static int next_poll_fake(struct ibv_cq_ex *cq)
+static int poll_wcs_fake(struct ibv_cq *cq, int most, struct ibv_wc *wc)
 {
-	return ++cq->wr_id < cq_next ? 0 : EIO;
+	assert_true(wcs_next < most);
+	for (int i = 0; i < wcs_next; i++)
+		wc[i] = (struct ibv_wc){.wr_id = (uint64_t)i, .byte_len = 60 + (uint32_t)i};
+	return -1;
 }
 
-static int start_poll_fake(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
-{
-	cq->wr_id = UINT64_MAX;
-	return next_poll_fake(cq);
-}
-
-static void end_poll_fake(struct ibv_cq_ex *cq)
-{
-}
-
-static uint32_t byte_len_fake(struct ibv_cq_ex *cq)
-{
-	return 60 + (uint32_t)cq->wr_id;
-}
-
-static uint32_t vendor_err_fake(struct ibv_cq_ex *cq)
-{
-	return 0;
-}
-
-/* Completions before the one that cannot be polled are delivered. */
+/* Completions that a failed call had taken are delivered. */
 TEST(failed_poll)
 {
 	uint8_t memory[8 * 64] = {0};
 	struct ibv_recv_wr wr[8] = {0};
-	struct ibv_cq_ex cq = {.context = &hca.vctx.context,
-		.start_poll = start_poll_fake,
-		.next_poll = next_poll_fake,
-		.end_poll = end_poll_fake,
-		.read_byte_len = byte_len_fake,
-		.read_vendor_err = vendor_err_fake};
+	struct ibv_cq cq = {.context = &hca.vctx.context};
 	struct rd_frame frames[RD_BATCH];
 
 	queue_make();
-	queue.cq_ex = &cq;
-	queue.cq = ibv_cq_ex_to_cq(&cq);
-	queue.path = &verbs_path_libibverbs;
+	hca.vctx.context.ops.poll_cq = poll_wcs_fake;
+	queue.cq = &cq;
+	queue.path = verbs_path_libibverbs(&queue);
 	queue.ring = (struct verbs_ring){.memory = memory, .buffer_size = 64, .n = 8, .wr = wr};
 	queue.ring.tail = &queue.ring.first;
-	cq_next = 3;
+	wcs_next = 3;
 	assert_int_equal(verbs_ops.receive(&queue.src, frames, RD_BATCH, &failure), 3);
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(frames[i].len, 60 + i);
 	expect("1 0 1", queue.fault.cq_failed, receive(&failure), hca.replacements);
 	/* A length beyond the buffer: its entry is posted again. */
-	cq_next = 6;
+	wcs_next = 6;
 	expect("5 1", verbs_ops.receive(&queue.src, frames, RD_BATCH, &failure),
 		queue.oversize.frames);
 }
