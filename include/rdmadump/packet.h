@@ -72,8 +72,8 @@ static inline bool rd_is_mpls(uint16_t ethertype)
 	return ethertype == 0x8847 || ethertype == 0x8848;
 }
 
-/* Length of a header in bytes. */
-unsigned int rd_header_length(enum rd_header h);
+/* By enum rd_header, in bytes. */
+extern const uint8_t rd_header_lengths[];
 
 enum rd_kind {
 	RD_KIND_OTHER = 0, /* not an InfiniBand transport */

@@ -71,16 +71,23 @@ CLMUL ANYWHERE uint32_t reduce(__m128i x)
 	return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, t), 1);
 }
 
-/* Adds the bytes after those that x covers. */
+/* Adds the bytes after those that x covers; the last ones with those before them, as 16 bytes. */
 CLMUL ANYWHERE uint32_t finish(__m128i x, const uint8_t *p, size_t len)
 {
 	const __m128i by = load(fold128);
-	uint32_t crc;
 
 	for (; len >= LANE; len -= LANE, p += LANE)
 		x = fold(x, by, load(p));
-	crc = reduce(x);
-	return len ? crc32_run(~crc, p, len) : ~crc;
+	if (len) {
+		/* A shuffle takes byte n & 15 for 0 <= n < 128, and 0 for others. */
+		const __m128i nth = _mm_set_epi64x(0x0f0e0d0c0b0a0908, 0x0706050403020100);
+		const __m128i first = _mm_add_epi8(nth, _mm_set1_epi8((char)(len - LANE)));
+		const __m128i rest = _mm_add_epi8(nth, _mm_set1_epi8((char)(128 - LANE + len)));
+
+		x = fold(_mm_shuffle_epi8(x, first), by,
+			_mm_blendv_epi8(_mm_shuffle_epi8(x, rest), load(p + len - LANE), rest));
+	}
+	return ~reduce(x);
 }
 
 CLMUL ANYWHERE __m128i load_masked(const uint8_t *p, const uint8_t *mask)

@@ -98,12 +98,7 @@ const struct rd_opcode rd_opcodes[256] = {
 /* clang-format on */
 
 #define LENGTH_OF(header, n) [RD_H_##header] = (n),
-static const uint8_t header_lengths[] = {HEADERS(LENGTH_OF)};
-
-unsigned int rd_header_length(enum rd_header h)
-{
-	return h < sizeof(header_lengths) ? header_lengths[h] : 0;
-}
+const uint8_t rd_header_lengths[] = {HEADERS(LENGTH_OF)};
 
 RD_NAMES(rd_transport_name, "?", [RD_RC] = "RC", [RD_UC] = "UC", [RD_RD] = "RD", [RD_UD] = "UD",
 	[RD_CNP] = "CNP", [RD_XRC] = "XRC")

@@ -501,19 +501,16 @@ bool rd_packet_parse(
 
 const uint8_t *rd_packet_header(const struct rd_packet *p, enum rd_header h)
 {
-	uint32_t limit = p->icrc ? p->icrc : p->end, off = p->bth + RD_BTH_LEN;
+	uint32_t limit = RD_MIN(p->icrc ? p->icrc : p->end, p->caplen);
+	uint32_t off = p->bth + RD_BTH_LEN;
+	unsigned int i = 0;
 
 	if (!p->op)
 		return NULL;
-	limit = RD_MIN(limit, p->caplen);
-	for (unsigned int i = 0; i < sizeof(p->op->headers) && p->op->headers[i]; i++) {
-		uint32_t length = rd_header_length(p->op->headers[i]);
-
-		if (p->op->headers[i] == h)
-			return off <= limit && limit - off >= length ? p->data + off : NULL;
-		off += length;
-	}
-	return NULL;
+	for (; i < sizeof(p->op->headers) && p->op->headers[i] != h; i++)
+		off += rd_header_lengths[p->op->headers[i]];
+	return i < sizeof(p->op->headers) && off + rd_header_lengths[h] <= limit ? p->data + off
+										 : NULL;
 }
 
 bool rd_packet_reth(const struct rd_packet *p, struct rd_reth *out)

@@ -111,7 +111,7 @@ TEST(opcodes)
 			verbs[verb].length + (int)more_headers(transport, verbs[verb].response));
 		assert_int_equal(!!(op->bits & RD_OP_RESPONSE), verbs[verb].response);
 		for (unsigned int i = 0; i < 4; i++)
-			sum += rd_header_length(op->headers[i]);
+			sum += rd_header_lengths[op->headers[i]];
 		assert_int_equal(sum, op->length);
 	}
 }
@@ -194,8 +194,7 @@ static void read_all(enum rd_link link, const uint8_t *data, uint32_t caplen, ui
 		const uint8_t *at = rd_packet_header(&p, (enum rd_header)h);
 
 		if (at)
-			assert_true(at >= data &&
-				    at + rd_header_length((enum rd_header)h) <= data + caplen);
+			assert_true(at >= data && at + rd_header_lengths[h] <= data + caplen);
 	}
 	n = rd_packet_line(
 		line, sizeof(line), &frame, link, RD_LINE_LINK | RD_LINE_UTC | RD_LINE_DATE);

@@ -35,7 +35,7 @@ static const uint8_t *key_of(const struct beginning *b)
 
 		if (h == RD_H_RETH || h == RD_H_ATOMICETH)
 			return b->head + at;
-		at += rd_header_length(h);
+		at += rd_header_lengths[h];
 	}
 	return NULL;
 }
