@@ -116,43 +116,25 @@ static const struct path_qp *responses_to(const struct rd_ends *e, const struct 
 /* Acknowledged, before the receiver's capture had it, if it ever had. */
 static bool delivered(const struct record *x, const struct answers *acks)
 {
-	const enum rd_tap receiver = !x->end;
-
-	for (uint32_t i = 0; i < acks->n; i++) {
-		const struct answer *a = &acks->list[i];
-
-		if (llabs(a->t - x->t) > LATE_NS || ((a->psn - x->psn) & PSN_MASK) >= PSN_RECENT)
-			continue;
-		if (a->end == receiver && a->t < x->soonest)
-			continue;
-		if (x->again == INT64_MAX || (a->end == receiver && a->t < x->again))
-			return true;
-	}
-	return false;
+	return RD_ANY(a, acks->list, acks->n,
+		llabs(a->t - x->t) <= LATE_NS && ((a->psn - x->psn) & PSN_MASK) < PSN_RECENT &&
+			!(a->end != x->end && a->t < x->soonest) &&
+			(x->again == INT64_MAX || (a->end != x->end && a->t < x->again)));
 }
 
 /* Then it arrived, and the receiver dropped it and asks for it. */
 static bool was_not_ready(const struct record *x, const struct answers *rnr_naks)
 {
-	for (uint32_t i = 0; i < rnr_naks->n; i++)
-		if (rnr_naks->list[i].psn == x->psn && llabs(rnr_naks->list[i].t - x->t) < LATE_NS)
-			return true;
-	return rnr_naks->stride > 1;
+	return rnr_naks->stride > 1 || RD_ANY(a, rnr_naks->list, rnr_naks->n,
+					       a->psn == x->psn && llabs(a->t - x->t) < LATE_NS);
 }
 
 /* By a NAK that the receiver sent after the packet could have arrived. */
 static bool asked_for(const struct record *x, const struct answers *naks)
 {
-	const enum rd_tap receiver = !x->end;
-
-	for (uint32_t i = 0; i < naks->n; i++) {
-		const struct answer *a = &naks->list[i];
-
-		if (a->psn == x->psn && a->end == receiver && a->t > x->soonest &&
-			a->t - x->soonest < LATE_NS)
-			return true;
-	}
-	return false;
+	return RD_ANY(a, naks->list, naks->n,
+		a->psn == x->psn && a->end != x->end && a->t > x->soonest &&
+			a->t - x->soonest < LATE_NS);
 }
 
 /*
@@ -162,11 +144,9 @@ static bool asked_for(const struct record *x, const struct answers *naks)
 static bool begins_round(const struct record *x)
 {
 	const struct answers *rounds = &x->to->rounds[x->end];
+	const struct answer *next = RD_FIND(a, rounds->list, rounds->n, a->t > x->t);
 
-	for (uint32_t i = 0; i < rounds->n; i++)
-		if (rounds->list[i].t > x->t)
-			return rounds->stride == 1 && rounds->list[i].psn == x->psn;
-	return false;
+	return next && rounds->stride == 1 && next->psn == x->psn;
 }
 
 /*
@@ -190,16 +170,10 @@ static bool is_expected(const struct record *x, const struct answers *acks)
  */
 static bool is_new(const struct record *x, const struct answers *acks)
 {
-	const enum rd_tap receiver = !x->end;
-
-	for (uint32_t i = 0; i < acks->n; i++) {
-		const struct answer *a = &acks->list[i];
-
-		if (a->end == receiver && a->t < x->soonest && x->soonest - a->t < LATE_NS &&
-			((a->psn - x->psn) & PSN_MASK) < PSN_RECENT)
-			return false;
-	}
-	return acks->stride == 1;
+	return acks->stride == 1 &&
+	       !RD_ANY(a, acks->list, acks->n,
+		       a->end != x->end && a->t < x->soonest && x->soonest - a->t < LATE_NS &&
+			       ((a->psn - x->psn) & PSN_MASK) < PSN_RECENT);
 }
 
 static enum fate fate_of(const struct record *x, const struct path_qp *responses)

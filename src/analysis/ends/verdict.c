@@ -7,15 +7,6 @@
 #include "ends.h"
 #include <stdlib.h>
 
-/* The row of a rule of the comparison, if it can be the main cause; NULL. */
-static const struct rule *compared(const char *key)
-{
-	for (const struct rule *rule = rules_of_ends; rule->key; rule++)
-		if (!strcmp(rule->key, key))
-			return rule;
-	return NULL;
-}
-
 /* --- the main cause --------------------------------------------------------------------------- */
 
 /*
@@ -35,22 +26,14 @@ struct choice {
 static bool explains_more(const struct choice *a, const struct choice *b)
 {
 	const struct rd_finding *f = a->of.worst, *g = b->of.worst;
+	const enum rd_certainty sure = a->of.certainty, other = b->of.certainty;
 
-	if (!b->of.group)
-		return true;
-	if (a->weight != b->weight)
-		return a->weight < b->weight;
-	if (f->severity != g->severity)
-		return f->severity > g->severity;
-	if ((a->of.certainty > RD_POSSIBLE) != (b->of.certainty > RD_POSSIBLE))
-		return a->of.certainty > RD_POSSIBLE;
-	if (a->elsewhere != b->elsewhere)
-		return b->elsewhere;
-	if (a->rank != b->rank)
-		return a->rank < b->rank;
-	if (a->of.certainty != b->of.certainty)
-		return a->of.certainty > b->of.certainty;
-	return a->of.group->count > b->of.group->count;
+	return !b->of.group ||
+	       (RD_ORDER(a->weight, b->weight) ?: RD_ORDER(g->severity, f->severity)
+		       ?: RD_ORDER(other > RD_POSSIBLE, sure > RD_POSSIBLE)
+		       ?: RD_ORDER(a->elsewhere, b->elsewhere) ?: RD_ORDER(a->rank, b->rank)
+		       ?: RD_ORDER(other, sure)
+		       ?: RD_ORDER(b->of.group->count, a->of.group->count)) < 0;
 }
 
 static void choose_comparison(const struct judging *j, struct choice *best)
@@ -58,7 +41,7 @@ static void choose_comparison(const struct judging *j, struct choice *best)
 	for (size_t i = 0; i < j->r->groups.n; i++) {
 		const struct rd_group *g = &j->r->groups.group[i];
 		const struct rd_finding *f = g->finding[0];
-		const struct rule *rule = compared(g->rule);
+		const struct rule *rule = rule_in(rules_of_ends, g->rule);
 		struct choice one = {.of = {.compared = rule,
 					     .group = g,
 					     .worst = f,
@@ -103,10 +86,7 @@ static const struct rd_path_qp *path_qp_at(struct judging *j, const struct one_f
 {
 	const struct rd_path *p = path_of(j, w);
 
-	for (size_t i = 0; p && i < p->n_qps; i++)
-		if (p->qps[i].qp == w->to->qp)
-			return &p->qps[i];
-	return NULL;
+	return p ? RD_FIND(q, p->qps, p->n_qps, q->qp == w->to->qp) : NULL;
 }
 
 /* How often packets of a conversation, of either direction, were lost between, or missed. */
@@ -190,19 +170,9 @@ static void choose_of_capture(struct judging *j, enum rd_tap tap, struct choice 
 /* Whether this capture was made at the port of the host, as the files say. */
 static bool is_at_port(const struct judging *j, enum rd_tap tap, const char *host)
 {
-	const struct rd_report *r = j->reports[tap];
-
-	for (size_t i = 0; i < j->r->n_paths; i++)
-		if (j->r->paths[i].sent_by_host[tap] && !strcmp(j->r->paths[i].from, host))
-			return true;
-	for (size_t i = 0; i < r->n_conversations; i++)
-		for (unsigned int side = 0; side < 2; side++) {
-			const struct rd_conversation *c = &r->conversations[i];
-
-			if (tap_of(c, side) == TAP_SENDER && !strcmp(c->end[side].address, host))
-				return true;
-		}
-	return false;
+	return is_local(j->reports[tap], host) ||
+	       RD_ANY(p, j->r->paths, j->r->n_paths,
+		       p->sent_by_host[tap] && !strcmp(p->from, host));
 }
 
 /* The place follows only if that capture was made at the port of this host. */
@@ -294,10 +264,7 @@ static bool has_packets(struct judging *j, const struct one_flow *w)
 {
 	const struct rd_path *p = path_of(j, w);
 
-	for (size_t i = 0; p && i < p->n_qps; i++)
-		if (p->qps[i].arrived)
-			return p->sender_known;
-	return false;
+	return p && p->sender_known && RD_ANY(q, p->qps, p->n_qps, q->arrived);
 }
 
 /* Whether all delays between the two capture points are too short for a sender's timer. */

@@ -101,11 +101,8 @@ const struct facts_port *facts_port_at(const struct rd_analysis *a, const char *
 /* Whether one capture has both readings around this time. */
 static bool covers(const struct facts_port *p, uint64_t from_ns, uint64_t to_ns)
 {
-	for (unsigned int i = 0; i < p->n_spans && p->spans[i].last; i++)
-		if (reading_ns(p->spans[i].first) <= from_ns &&
-			reading_ns(p->spans[i].last) >= to_ns)
-			return true;
-	return false;
+	return RD_ANY(s, p->spans, p->n_spans,
+		s->last && reading_ns(s->first) <= from_ns && reading_ns(s->last) >= to_ns);
 }
 
 bool facts_gave_up(const struct rd_analysis *a, const char *address, bool rnr, uint64_t from_ns,

@@ -32,15 +32,10 @@ static bool mark_own(struct rd_points *p, const struct rd_report *r)
 /* Whether another capture has packets from there later. */
 static bool has_first(const struct rd_points *p, unsigned int capture, const char *address)
 {
-	for (size_t i = 0; i < p->n_pairs; i++) {
-		const struct rd_ends_report *e = p->pairs[i].ends;
-
-		for (size_t k = 0; k < e->n_paths; k++)
-			if (e->paths[k].sender_known && !strcmp(e->paths[k].from, address) &&
-				p->pairs[i].capture[e->paths[k].sender] == capture)
-				return true;
-	}
-	return false;
+	return RD_ANY(pair, p->pairs, p->n_pairs,
+		RD_ANY(path, pair->ends->paths, pair->ends->n_paths,
+			path->sender_known && !strcmp(path->from, address) &&
+				pair->capture[path->sender] == capture));
 }
 
 /* The address that all packets have in common; of two, the one whose packets are here first. */

@@ -105,14 +105,9 @@ static bool any_between_hosts(const struct look *l, bool (*has)(const struct rd_
 {
 	const char *from = l->from->address, *to = l->to->address;
 
-	for (size_t i = 0; i < l->r->n_conversations && i < PATHS_MAX; i++) {
-		const struct rd_conversation *c = &l->r->conversations[i];
-
-		if ((is_between(c, from, to) || is_between(c, to, from)) &&
-			(has(&c->side[0]) || has(&c->side[1])))
-			return true;
-	}
-	return false;
+	return RD_ANY(c, l->r->conversations, RD_MIN(l->r->n_conversations, PATHS_MAX),
+		(is_between(c, from, to) || is_between(c, to, from)) &&
+			(has(&c->side[0]) || has(&c->side[1])));
 }
 
 /* Whether what this side sends, or what it gets back, is reordered beyond the capture point. */

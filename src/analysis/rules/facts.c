@@ -47,30 +47,27 @@ static bool link_down(const struct look *l, struct rd_finding *f)
 	return true;
 }
 
-/* When the link is noted to be up again after event i. */
-static uint64_t up_again(const struct rd_analysis *a, unsigned int i)
+/* When the link is noted to be up again after this event. */
+static uint64_t up_again(const struct link_events *ports, const struct link_event *down)
 {
-	for (unsigned int k = i + 1; k < a->ports.n; k++)
-		if (a->ports.event[k].what == LINK_UP)
-			return a->ports.event[k].ns;
-	return UINT64_MAX;
+	const size_t n = ports->n - (size_t)(down - ports->event);
+	const struct link_event *up = RD_FIND(e, down, n, e->what == LINK_UP);
+
+	return up ? up->ns : UINT64_MAX;
 }
 
 /* Whether the link was down while the finding's evidence came about, or the wait that led to it. */
 static bool was_down(const struct look *l, const struct rd_finding *f)
 {
+	const struct link_events *ports = &l->a->ports;
 	uint64_t timeout = latency(l, RD_LATENCY_TIMEOUT)->p50;
-	uint64_t waited = timeout > l->s->stall.ns ? timeout : l->s->stall.ns;
+	uint64_t waited = RD_MAX(timeout, l->s->stall.ns);
 	uint64_t began = f->evidence.first_ns > waited ? f->evidence.first_ns - waited : 0;
 
-	for (unsigned int i = 0; f->evidence.first_ns && i < l->a->ports.n; i++) {
-		const struct link_event *e = &l->a->ports.event[i];
-
-		if (e->what == LINK_DOWN && e->before_ns <= f->evidence.last_ns &&
-			began <= up_again(l->a, i))
-			return true;
-	}
-	return false;
+	return f->evidence.first_ns &&
+	       RD_ANY(e, ports->event, ports->n,
+		       e->what == LINK_DOWN && e->before_ns <= f->evidence.last_ns &&
+			       began <= up_again(ports, e));
 }
 
 /* --- the addresses of the capturing port ------------------------------------------------------ */
@@ -130,14 +127,12 @@ static bool is_gid_unknown(const struct look *l)
 static bool received_all(const struct look *l)
 {
 	const struct facts_port *p = facts_port_at(l->a, l->from->address);
+	const struct rd_comparison *c =
+		p ? RD_FIND(one, l->r->comparisons, l->r->n_comparisons,
+			    !strcmp(one->counter, "rcvd_pkts") && !strcmp(one->device, p->device))
+		  : NULL;
 
-	for (size_t i = 0; p && i < l->r->n_comparisons; i++) {
-		const struct rd_comparison *c = &l->r->comparisons[i];
-
-		if (!strcmp(c->counter, "rcvd_pkts") && !strcmp(c->device, p->device))
-			return c->known && c->agrees;
-	}
-	return false;
+	return c && c->known && c->agrees;
 }
 
 /* Frames that are not captured may be counted instead of those that were dropped after capture. */

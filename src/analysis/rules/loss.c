@@ -142,15 +142,10 @@ DOUBT(breaks_nothing, "gaps are between messages: the sender may have left them"
 /* Whether the capture has packets of this UD QP to another one. */
 static bool sends_to_others(const struct look *l)
 {
-	for (size_t i = 0; i < l->r->n_conversations; i++) {
-		const struct rd_conversation *c = &l->r->conversations[i];
-
-		for (int end = 0; end < 2 && c != l->c && c->transport == RD_UD; end++)
-			if (c->end[end].qp == l->from->qp &&
-				!strcmp(c->end[end].address, l->from->address))
-				return true;
-	}
-	return false;
+	return RD_ANY(c, l->r->conversations, l->r->n_conversations,
+		c != l->c && c->transport == RD_UD &&
+			RD_ANY(e, c->end, 2,
+				e->qp == l->from->qp && !strcmp(e->address, l->from->address)));
 }
 
 /*

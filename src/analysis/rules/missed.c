@@ -15,18 +15,12 @@ bool may_have_other_half(const struct look *l)
 	const char *from = l->s->seen ? l->from->address : l->to->address;
 	const char *to = l->s->seen ? l->to->address : l->from->address;
 
-	if (l->r->n_conversations > HALVES_MAX)
-		return true;
-	for (size_t i = 0; i < l->r->n_conversations; i++) {
-		const struct rd_conversation *c = &l->r->conversations[i];
-		const bool back = !c->side[0].seen;
-
-		if (c != l->c && c->pairing == RD_PAIR_NONE &&
-			(c->transport == l->c->transport || c->transport == RD_CNP) &&
-			(!strcmp(c->end[back].address, to) || !strcmp(c->end[!back].address, from)))
-			return true;
-	}
-	return false;
+	return l->r->n_conversations > HALVES_MAX ||
+	       RD_ANY(c, l->r->conversations, l->r->n_conversations,
+		       c != l->c && c->pairing == RD_PAIR_NONE &&
+			       (c->transport == l->c->transport || c->transport == RD_CNP) &&
+			       (!strcmp(c->end[!c->side[0].seen].address, to) ||
+				       !strcmp(c->end[c->side[0].seen].address, from)));
 }
 
 /* The LID of an address, as of an InfiniBand packet without GRH; 0: it has a GID. */

@@ -105,15 +105,21 @@ static const struct rule *const tables[] = {rules_of_loss, rules_of_order, rules
 	rules_of_sides, rules_of_timeouts, rules_of_congestion, rules_of_facts, rules_of_capture,
 	rules_of_links, rules_of_pauses, rules_of_mads};
 
+const struct rule *rule_in(const struct rule *table, const char *key)
+{
+	while (table->key && strcmp(table->key, key) != 0)
+		table++;
+	return table->key ? table : NULL;
+}
+
 const struct rule *rule_of(const char *key)
 {
 	static const struct rule none = {0};
+	const struct rule *rule = NULL;
 
-	for (size_t i = 0; i < RD_COUNT(tables); i++)
-		for (const struct rule *rule = tables[i]; rule->key; rule++)
-			if (!strcmp(rule->key, key))
-				return rule;
-	return &none;
+	for (size_t i = 0; i < RD_COUNT(tables) && !rule; i++)
+		rule = rule_in(tables[i], key);
+	return rule ? rule : &none;
 }
 
 size_t rule_texts(const struct rule *rule, struct rd_rule_text *texts, size_t most, size_t n)

@@ -137,6 +137,8 @@ bool capture_lost_frames(const struct rd_report *r);
 /* Whether all files report that their captures lost nothing; pcap files never report it. */
 bool capture_is_whole(const struct rd_report *r);
 bool is_clock_coarse(const struct rd_report *r);
+/* The row of a rule in a table; NULL: it is not there. */
+const struct rule *rule_in(const struct rule *table, const char *key);
 /* The row of a rule over a capture; a row without a key if there is none: of a device. */
 const struct rule *rule_of(const char *key);
 /* Applies all rules to the conversations and comparisons of a report. -1 if out of memory. */

@@ -119,7 +119,7 @@ static void text_refused(FILE *out, const struct look *l)
 				: "; its rkey, address and length were not captured");
 }
 
-static const struct {
+static const struct named_text {
 	const char *name;
 	void (*put)(FILE *out, const struct look *l);
 } texts[] = {
@@ -180,26 +180,18 @@ static bool find_number(const struct look *l, const char *text, size_t length, u
 	return false;
 }
 
-static bool put_text(FILE *out, const struct look *l, const char *text, size_t length)
-{
-	for (size_t i = 0; i < RD_COUNT(texts); i++)
-		if (is_name(texts[i].name, text, length)) {
-			texts[i].put(out, l);
-			return true;
-		}
-	return false;
-}
-
 /* What is between braces. A name that is in no table stays as it is: a test searches for braces. */
 static void put_value(FILE *out, const struct look *l, const char *text, size_t length)
 {
 	const char *noun = memchr(text, ' ', length);
 	const size_t name = noun ? (size_t)(noun - text) : length;
+	const struct named_text *special =
+		RD_FIND(t, texts, RD_COUNT(texts), is_name(t->name, text, length));
 	uint64_t number;
 
-	if (put_text(out, l, text, length))
-		return;
-	if (!find_number(l, text, name, &number))
+	if (special)
+		special->put(out, l);
+	else if (!find_number(l, text, name, &number))
 		fprintf(out, "{%.*s}", (int)length, text);
 	else
 		fprintf(out, "%llu%.*s%s", n(number), (int)(length - name), text + name,

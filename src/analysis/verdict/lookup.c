@@ -93,17 +93,20 @@ bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *
 	return false;
 }
 
+bool is_local(const struct rd_report *r, const char *address)
+{
+	return RD_ANY(c, r->conversations, r->n_conversations,
+		(tap_of(c, 0) == TAP_SENDER && !strcmp(c->end[0].address, address)) ||
+			(tap_of(c, 1) == TAP_SENDER && !strcmp(c->end[1].address, address)));
+}
+
 const struct rd_pause_sender *pauser_of(const struct rd_report *r, const struct rd_finding *f)
 {
-	for (size_t i = 0; strcmp(f->rule, "pause-frames") == 0 && i < r->n_pause_senders; i++)
-		for (unsigned int k = 0; k < RD_PAUSE_CLASSES; k++) {
-			const struct rd_pause_class *c = &r->pause_senders[i].classes[k];
-
-			if (c->pauses.count && f->evidence.n_frames &&
-				c->pauses.first_frame == f->evidence.frames[0])
-				return &r->pause_senders[i];
-		}
-	return NULL;
+	if (strcmp(f->rule, "pause-frames") != 0 || !f->evidence.n_frames)
+		return NULL;
+	return RD_FIND(s, r->pause_senders, r->n_pause_senders,
+		RD_ANY(c, s->classes, RD_PAUSE_CLASSES,
+			c->pauses.count && c->pauses.first_frame == f->evidence.frames[0]));
 }
 
 /* --- causes ----------------------------------------------------------------------------------- */

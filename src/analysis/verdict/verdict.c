@@ -56,21 +56,13 @@ static bool costs_more(
 static bool is_worse(const struct rd_report *r, const struct rd_group *g, const struct rd_group *h)
 {
 	const struct rd_finding *a = g->finding[0], *b = h->finding[0];
-	bool likely[2] = {a->certainty > RD_POSSIBLE, b->certainty > RD_POSSIBLE};
-	unsigned int rank[2] = {cause_of(a->rule)->rank, cause_of(b->rule)->rank};
-	bool known[2] = {is_cause(cause_of(a->rule)), is_cause(cause_of(b->rule))};
+	const struct cause *x = cause_of(a->rule), *y = cause_of(b->rule);
 
-	if (known[0] != known[1])
-		return known[0];
-	if (costs_more(r, g, h) || costs_more(r, h, g))
-		return costs_more(r, g, h);
-	if (a->severity != b->severity)
-		return a->severity > b->severity;
-	if (likely[0] != likely[1])
-		return likely[0];
-	if (rank[0] != rank[1])
-		return rank[0] < rank[1];
-	return g->count > h->count;
+	return (RD_ORDER(is_cause(y), is_cause(x))
+		       ?: RD_ORDER(costs_more(r, h, g), costs_more(r, g, h))
+		       ?: RD_ORDER(b->severity, a->severity)
+		       ?: RD_ORDER(b->certainty > RD_POSSIBLE, a->certainty > RD_POSSIBLE)
+		       ?: RD_ORDER(x->rank, y->rank) ?: RD_ORDER(h->count, g->count)) < 0;
 }
 
 /* The group that is the verdict; NULL: no finding is a fault. */
@@ -112,14 +104,9 @@ static uint64_t shared_count(const struct rd_group *g, const struct rd_group *h)
 	for (size_t k = 0; k < h->n && k < SHARED_MAX; k++) {
 		const struct rd_finding *b = h->finding[k];
 
-		for (size_t i = 0; i < g->n && i < SHARED_MAX; i++) {
-			const struct rd_finding *a = g->finding[i];
-
-			if (a->conversation != b->conversation || a->side != b->side)
-				continue;
+		if (RD_ANY(a, g->finding, RD_MIN(g->n, SHARED_MAX),
+			    (*a)->conversation == b->conversation && (*a)->side == b->side))
 			sum += b->evidence.count;
-			break;
-		}
 	}
 	return sum;
 }
@@ -139,7 +126,7 @@ static void mix(const struct rd_report *r, struct rd_judgement *v, const struct 
 		const struct rd_finding *f = h->finding[0];
 		const struct rd_conversation *c = conversation_of(r, f->conversation);
 		const struct cause *other = cause_of(h->rule);
-		uint64_t shared, first;
+		uint64_t shared;
 
 		if (h == g || !other->mixed || (mine->mixed ^ other->mixed) & RD_MIXED_RESPONSES)
 			continue;
@@ -150,9 +137,8 @@ static void mix(const struct rd_report *r, struct rd_judgement *v, const struct 
 		if (!(mine->mixed & RD_MIXED_RESPONSES)) /* else other units */
 			v->count += shared;
 		v->places |= other->places[c ? tap_of(c, f->side) : TAP_UNKNOWN];
-		first = h->first_ns;
-		if (first && first < v->since_ns)
-			v->since_ns = first;
+		if (h->first_ns && h->first_ns < v->since_ns)
+			v->since_ns = h->first_ns;
 		v->until_ns = RD_MAX(v->until_ns, h->last_ns);
 		v->certainty = RD_MAX(v->certainty, f->certainty);
 	}
@@ -170,20 +156,6 @@ static void ends_of(struct rd_judgement *v, const char *where)
 }
 
 /* --- pauses ----------------------------------------------------------------------------------- */
-
-/* Whether the file says that this is the address of a port that captured. */
-static bool is_local(const struct rd_report *r, const char *address)
-{
-	for (size_t i = 0; i < r->n_conversations; i++)
-		for (unsigned int side = 0; side < 2; side++) {
-			const struct rd_conversation *c = &r->conversations[i];
-
-			if (c->local[side] && c->local[side] != c->local[!side] &&
-				!strcmp(c->end[side].address, address))
-				return true;
-		}
-	return false;
-}
 
 /*
  * A host pauses with the MAC address of its RDMA packets. A router's address is also that of

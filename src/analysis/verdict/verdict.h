@@ -33,6 +33,8 @@ bool is_incast(const struct rd_report *r, const struct rd_group *g, const char *
 /* Whether what a host received within 100 us is half of what its link can carry, or more. */
 bool fills_link(const struct rd_report *r, const char *receiver);
 
+/* Whether the file says that this is the address of a port that captured. */
+bool is_local(const struct rd_report *r, const char *address);
 /* The port whose pause frames a finding is about; NULL: it is about none. */
 const struct rd_pause_sender *pauser_of(const struct rd_report *r, const struct rd_finding *f);
 

@@ -310,16 +310,9 @@ static void put_next(FILE *out, struct rd_report *r, const struct rd_group *g)
 /* Whether all listed findings of h are about conversations for which g also has findings. */
 static bool is_of_same(const struct rd_group *g, const struct rd_group *h)
 {
-	for (size_t i = 0; i < h->n; i++) {
-		unsigned int id = h->finding[i]->conversation;
-		size_t k = 0;
-
-		while (k < g->n && g->finding[k]->conversation != id)
-			k++;
-		if (k == g->n || !id)
-			return false;
-	}
-	return true;
+	return !RD_ANY(f, h->finding, h->n,
+		!(*f)->conversation ||
+			!RD_ANY(of, g->finding, g->n, (*of)->conversation == (*f)->conversation));
 }
 
 /* Whether the verdict has nothing of this group yet. */
