@@ -28,6 +28,8 @@ enum rd_field_kind {
 	RD_FIELD_POSITIVE, /* the same; null for 0 */
 	RD_FIELD_KNOWN,	   /* the same; null if all bits are set */
 	RD_FIELD_INT,	   /* int16_t or int64_t; null if it is negative */
+	RD_FIELD_SIGNED,   /* int64_t */
+	RD_FIELD_HEX,	   /* uint64_t, as "0x0000000000000001" */
 	RD_FIELD_REAL,	   /* double */
 	RD_FIELD_BOOL,
 	RD_FIELD_TEXT,	  /* char * */
@@ -85,6 +87,8 @@ struct rd_shape {
 #define RD_POSITIVE(m)		 RD_OF(POSITIVE, m)
 #define RD_KNOWN(m)		 RD_OF(KNOWN, m)
 #define RD_INT(m)		 RD_OF(INT, m)
+#define RD_SIGNED(m)		 RD_OF(SIGNED, m), .schema = RD_TYPE_INT
+#define RD_HEX(m, type)		 RD_OF(HEX, m), .schema = (type)
 #define RD_REAL(m)		 RD_OF(REAL, m)
 #define RD_BOOL(m)		 RD_OF(BOOL, m)
 #define RD_TEXT(m)		 RD_OF(TEXT, m)

@@ -77,22 +77,19 @@ static void credits(unsigned int number, char *text, size_t size)
 
 void codes_compute(struct code code[CODES_COMPUTED], char text[CODES_COMPUTED][CODE_TEXT])
 {
-	for (unsigned int i = 0; i < 32; i++) {
-		rnr_timer(i, text[i], CODE_TEXT);
-		code[i] = (struct code){.space = SPACE_RNR_TIMER,
-			.number = i,
+	static const struct {
+		enum space space;
+		unsigned int first, where;
+		void (*write)(unsigned int number, char *text, size_t size);
+	} kinds[] = {{SPACE_RNR_TIMER, 0, WHERE_PEER, rnr_timer},
+		{SPACE_ACK_TIMEOUT, 0, 0, ack_timeout}, {SPACE_AETH, 0, 0, credits},
+		{SPACE_AETH, 0x20, WHERE_PEER, rnr_timer}};
+
+	for (unsigned int i = 0; i < CODES_COMPUTED; i++) {
+		kinds[i / 32].write(i % 32, text[i], CODE_TEXT);
+		code[i] = (struct code){.space = kinds[i / 32].space,
+			.number = kinds[i / 32].first + i % 32,
 			.meaning = text[i],
-			.where = WHERE_PEER};
-		ack_timeout(i, text[32 + i], CODE_TEXT);
-		code[32 + i] = (struct code){
-			.space = SPACE_ACK_TIMEOUT, .number = i, .meaning = text[32 + i]};
-		credits(i, text[64 + i], CODE_TEXT);
-		code[64 + i] =
-			(struct code){.space = SPACE_AETH, .number = i, .meaning = text[64 + i]};
-		rnr_timer(i, text[96 + i], CODE_TEXT);
-		code[96 + i] = (struct code){.space = SPACE_AETH,
-			.number = 0x20 + i,
-			.meaning = text[96 + i],
-			.where = WHERE_PEER};
+			.where = kinds[i / 32].where};
 	}
 }

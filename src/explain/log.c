@@ -27,20 +27,15 @@ static bool is_same(const struct reading *a, const struct reading *b)
 static int add(struct log *log, const struct reading *r, const char *line, size_t length,
 	struct rd_error *err)
 {
-	struct group *g = log->group;
+	struct group *g = RD_FIND(one, log->group, log->n_groups, is_same(&one->first, r));
 
 	log->explained++;
 	parties_note(&log->parties, r, log->lines);
-	for (; g < log->group + log->n_groups; g++) {
-		if (is_same(&g->first, r)) {
-			g->count++;
-			return 0;
-		}
-	}
-	if (log->n_groups == GROUPS_MAX) {
-		log->left_out++;
+	if (g || log->n_groups == GROUPS_MAX) {
+		*(g ? &g->count : &log->left_out) += 1;
 		return 0;
 	}
+	g = &log->group[log->n_groups];
 	*g = (struct group){.first = *r,
 		.text = malloc(length + 1),
 		.length = length,

@@ -239,10 +239,8 @@ void rd_finding_frame(struct rd_finding *f, uint64_t frame)
 {
 	struct rd_evidence *e = &f->evidence;
 
-	for (unsigned int i = 0; i < e->n_frames; i++)
-		if (e->frames[i] == frame)
-			return;
-	if (frame && e->n_frames < RD_EVIDENCE_FRAMES)
+	if (frame && e->n_frames < RD_EVIDENCE_FRAMES &&
+		!RD_ANY(known, e->frames, e->n_frames, *known == frame))
 		e->frames[e->n_frames++] = frame;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Structures as JSON, by their rows. */
+#include <inttypes.h>
 #include <rdmadump/bytes.h>
 #include <rdmadump/json.h>
 #include <rdmadump/shape.h>
@@ -97,6 +98,10 @@ static json_t *value_of(const struct rd_at *at, const struct rd_field *f)
 		return known(at, &f->member);
 	case RD_FIELD_INT:
 		return integer(at, &f->member);
+	case RD_FIELD_SIGNED:
+		return json_integer((json_int_t)number(at, &f->member));
+	case RD_FIELD_HEX:
+		return json_sprintf("0x%016" PRIx64, number(at, &f->member));
 	case RD_FIELD_REAL:
 		memcpy(&real, place(at, &f->member), sizeof(real));
 		return json_real(real);

@@ -171,11 +171,8 @@ void rd_sheet_table_end(struct rd_sheet *s)
 
 	for (unsigned int c = 0; c < s->n_columns; c++) {
 		width[c] = strlen(s->columns[c]);
-		for (size_t r = 0; r < rows; r++) {
-			size_t n = strlen(s->cell[r * s->n_columns + c]);
-
-			width[c] = RD_MAX(width[c], n);
-		}
+		for (size_t r = 0; r < rows; r++)
+			width[c] = RD_MAX(width[c], strlen(s->cell[r * s->n_columns + c]));
 	}
 	if (rows) {
 		print_heading(s);

@@ -72,7 +72,7 @@ static bool try_rule(struct rd_findings *list, const struct rule *rule, const st
 {
 	const struct rd_endpoint to = {.qp = s->w ? s->w->qp : RD_QP_UNKNOWN};
 	char where[WHERE_LEN];
-	const struct look look = {.ends = s, .to = &to, .where = where};
+	const struct look look = {.ends = s, .w = s->w, .to = &to, .where = where};
 	struct rd_finding *f;
 	bool likely;
 

@@ -13,16 +13,6 @@
 #define DRIFT_MAX      (RD_ENDS_DRIFT_MAX / 1e6)
 #define DRIFT_STEPS    64
 
-static double least_of(double a, double b)
-{
-	return a < b ? a : b;
-}
-
-static double most_of(double a, double b)
-{
-	return a > b ? a : b;
-}
-
 static const struct extremes nothing = {INT64_MAX, INT64_MIN, 0, 0};
 
 static bool is_empty(const struct extremes *e)
@@ -150,9 +140,9 @@ static bool slopes(const struct clock_bounds *c, double slack, double *least, do
 			t = (double)(u->min_t - l->max_t);
 			capacity = (double)u->min - (double)l->max + slack;
 			if (t > 0)
-				*most = least_of(*most, capacity / t);
+				*most = RD_MIN(*most, capacity / t);
 			else if (t < 0)
-				*least = most_of(*least, capacity / t);
+				*least = RD_MAX(*least, capacity / t);
 			else if (capacity < 0)
 				return false;
 		}
@@ -168,9 +158,9 @@ static void offsets(const struct clock_bounds *c, double slope, double *least, d
 		const struct extremes *u = &c->upper[i], *l = &c->lower[i];
 
 		if (!is_empty(u))
-			*most = least_of(*most, (double)u->min - slope * (double)u->min_t);
+			*most = RD_MIN(*most, (double)u->min - slope * (double)u->min_t);
 		if (!is_empty(l))
-			*least = most_of(*least, (double)l->max - slope * (double)l->max_t);
+			*least = RD_MAX(*least, (double)l->max - slope * (double)l->max_t);
 	}
 }
 
@@ -207,8 +197,8 @@ void clock_result(const struct clock_bounds *c, uint64_t resolution, struct rd_e
 		double from, to;
 
 		offsets(c, least + (most - least) * i / DRIFT_STEPS, &from, &to);
-		low = least_of(low, from - slack);
-		high = most_of(high, to + slack);
+		low = RD_MIN(low, from - slack);
+		high = RD_MAX(high, to + slack);
 	}
 	error = (most - least) / 2 * 1e6;
 	r->drift_ppm = (least + most) / 2 * 1e6;
@@ -218,5 +208,5 @@ void clock_result(const struct clock_bounds *c, uint64_t resolution, struct rd_e
 		r->drift_ppm = 0;
 	r->offset_known = true;
 	r->offset_ns = nanoseconds((low + high) / 2);
-	r->offset_error_ns = (uint64_t)nanoseconds(most_of((high - low) / 2, 0)) + 1;
+	r->offset_error_ns = (uint64_t)nanoseconds(RD_MAX((high - low) / 2, 0)) + 1;
 }

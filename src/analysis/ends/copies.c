@@ -24,10 +24,8 @@ static struct extremes within_steps(const struct rd_ends *e, struct extremes x)
 		clock_step(&e->pending[RD_TAP_A].clock) + clock_step(&e->pending[RD_TAP_B].clock);
 	const struct extremes y = x;
 
-	if (y.max - steps < x.min)
-		x.min = y.max - steps;
-	if (y.min + steps > x.max)
-		x.max = y.min + steps;
+	x.min = RD_MIN(x.min, y.max - steps);
+	x.max = RD_MAX(x.max, y.min + steps);
 	return x;
 }
 
@@ -76,9 +74,7 @@ static void price(const struct rd_ends *e, enum rd_tap end, struct copies *c)
 		return;
 	x = gap(c->here, c->n_here);
 	y = gap(c->there, c->n_there);
-	x = (x < y ? x : y) / 2;
-	if (x < usual.max - usual.min)
-		x = usual.max - usual.min;
+	x = RD_MAX(RD_MIN(x, y) / 2, usual.max - usual.min);
 	if (edge && x > MARGIN_NS)
 		x = MARGIN_NS;
 	for (unsigned int i = 0; i < c->n_here; i++)

@@ -297,11 +297,6 @@ struct record {
 	bool earlier;	    /* it was sent before, or arrived before */
 };
 
-static inline int64_t later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
 #define RECORDS_MAX 65536
 
 struct rd_ends {

@@ -105,10 +105,10 @@ static bool may_be_too_long_to_capture(const struct look *l)
 }
 
 DOUBT(is_end_of_all, "none arrived after them: the path may have failed",
-	l->ends->w->arrived_last < l->ends->w->lost.first_frame)
+	l->w->arrived_last < l->w->lost.first_frame)
 
 /* Where it has none of a QP's packets, it may have ended before, or not take them. */
-DOUBT(has_no_packet, "it has no packet to this QP, and may not take them", !l->ends->w->arrived)
+DOUBT(has_no_packet, "it has no packet to this QP, and may not take them", !l->w->arrived)
 
 static uint64_t late_or_damaged(const struct sight *s)
 {
@@ -139,11 +139,11 @@ static bool may_be_sent_twice(const struct look *l)
 DOUBT(is_copying, "the receiver's capture has what its own host sent twice, too",
 	COPYING * l->ends->trust[!l->ends->p->sender].copied >= l->f->evidence.count)
 
-DOUBT(are_copies, "which copy of a packet is which is not known", !l->ends->w->reordered)
+DOUBT(are_copies, "which copy of a packet is which is not known", !l->w->reordered)
 
 /* Equal times prove no order. */
 DOUBT(has_equal_times, "their times are equal at one end",
-	l->ends->w->reordered && !l->ends->w->reordered_proven)
+	l->w->reordered && !l->w->reordered_proven)
 
 /* Whether frames of a capture are not in the order of their times. */
 DOUBT(goes_back, "a capture is not in the order of its times",
@@ -165,7 +165,7 @@ static bool may_be_asked_again(const struct look *l)
 {
 	const struct rd_side *side = side_at(l->ends, !l->ends->p->sender);
 
-	return l->ends->w->reordered || l->ends->w->order_unclear ||
+	return l->w->reordered || l->w->order_unclear ||
 	       rd_side_incident(side, RD_INC_RNR)->count ||
 	       rd_side_incident(side, RD_INC_REORDERED)->count;
 }
@@ -201,62 +201,11 @@ DOUBT(is_of_any_network, "packets outside of tunnels may be of any of the networ
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
-static bool lost_between(const struct look *l, struct rd_finding *f)
-{
-	const struct rd_path_qp *w = l->ends->w;
-	char asked[RD_UNITS_LEN], share[RD_UNITS_LEN];
-
-	finding_evidence(f, &w->lost);
-	if (!w->asked_for)
-		strcpy(asked, "none of them");
-	else if (w->asked_for >= w->lost.count)
-		strcpy(asked, w->lost.count == 1 ? "it" : "all of them");
-	else
-		snprintf(asked, sizeof(asked), "%llu of them", n(w->asked_for));
-	rd_finding_detail(f,
-		"%llu packet%s of %llu that were sent (%s) did not arrive, and the receiver "
-		"asked for %s; frames of the sender's capture",
-		n(w->lost.count), rd_plural(w->lost.count), n(w->sent),
-		share_text(share, w->lost.count, w->sent), asked);
-	return w->lost.count;
-}
-
 #define FEW_LONG 4
 
 /* An MTU on the path: what is as long as a packet that was lost does not arrive, whenever sent. */
-static bool lost_long(const struct look *l, struct rd_finding *f)
-{
-	const struct rd_path_qp *w = l->ends->w;
-
-	if (w->lost.count < FEW_LONG || !w->arrived || w->lost_shortest <= w->arrived_longest)
-		return false;
-	finding_evidence(f, &w->lost);
-	rd_finding_detail(f,
-		"%llu packets, all in frames of %u bytes or more, did not arrive; all that arrived "
-		"are in frames of up to %u bytes; frames of the sender's capture",
-		n(w->lost.count), w->lost_shortest, w->arrived_longest);
-	return true;
-}
-
-static bool lost_or_missed(const struct look *l, struct rd_finding *f)
-{
-	const struct rd_path_qp *w = l->ends->w;
-	char share[RD_UNITS_LEN];
-
-	finding_evidence(f, &w->unclear);
-	rd_finding_detail(f,
-		"%llu packet%s of %llu that were sent (%s); nothing shows whether they "
-		"arrived, and that capture missed others; frames of the sender's capture",
-		n(w->unclear.count), rd_plural(w->unclear.count), n(w->sent),
-		share_text(share, w->unclear.count, w->sent));
-	return w->unclear.count;
-}
-
-static bool missed_at_receiver(const struct look *l, struct rd_finding *f)
-{
-	finding_evidence(f, &l->ends->w->missed_at_receiver);
-	return f->evidence.count;
-}
+WHETHER(are_long_lost, l->w->lost.count >= FEW_LONG && l->w->arrived &&
+			       l->w->lost_shortest > l->w->arrived_longest)
 
 /* Both captures alone show that they never had a packet before the receiver asked for it. */
 static bool lost_in_sender(const struct look *l, struct rd_finding *f)
@@ -277,15 +226,12 @@ static bool lost_in_sender(const struct look *l, struct rd_finding *f)
 
 static bool duplicated_between(const struct look *l, struct rd_finding *f)
 {
-	const struct rd_incident *e = &l->ends->w->duplicated;
-
-	finding_evidence(f, e);
 	rd_finding_detail(f,
 		"%llu packet%s arrived once more than they were sent%s; frames of the "
 		"receiver's capture",
-		n(e->count), rd_plural(e->count),
+		n(f->evidence.count), rd_plural(f->evidence.count),
 		l->ends->p->ids_tell ? ", with the same IP id" : "");
-	return e->count;
+	return true;
 }
 
 /* Which copy of a retransmission was late is not known, only that the order is another one. */
@@ -303,7 +249,7 @@ static bool order_is_unclear(const struct rd_path_qp *w, struct rd_finding *f)
 
 static bool reordered_between(const struct look *l, struct rd_finding *f)
 {
-	const struct rd_path_qp *w = l->ends->w;
+	const struct rd_path_qp *w = l->w;
 	char share[RD_UNITS_LEN];
 
 	if (!w->reordered)
@@ -323,12 +269,6 @@ static bool lost_downstream(const struct look *l, struct rd_finding *f)
 
 	if (side)
 		finding_evidence(f, rd_side_incident(side, RD_INC_LOST_DOWNSTREAM));
-	return f->evidence.count;
-}
-
-static bool missed_at_sender(const struct look *l, struct rd_finding *f)
-{
-	finding_evidence(f, &l->ends->w->missed);
 	return f->evidence.count;
 }
 
@@ -357,8 +297,11 @@ static bool delay_varies(const struct look *l, struct rd_finding *f)
 #define OTHER_ONE IF(may_have_other_headers, "damaged headers make other packets of them")
 
 const struct rule rules_of_ends[] = {
-	{"lost-between", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_between,
-		"packets are lost between the two capture points", NULL, OF_REQUESTS,
+	{"lost-between", RD_SEV_PROBLEM, RD_LIKELY, AT_BOTH_ENDS(lost),
+		.title = "packets are lost between the two capture points",
+		.detail = "{count packet} of {sent} that were sent ({share_sent}) did not arrive, "
+			  "and the receiver asked for {asked_for}; frames of the sender's capture",
+		.filtered = OF_REQUESTS,
 		.meaning = "a switch or router on the path drops: congestion without PFC on this "
 			   "priority, a bad cable, a wrong MTU or VLAN; or the receiver's capture "
 			   "missed them",
@@ -371,8 +314,12 @@ const struct rule rules_of_ends[] = {
 			"Packets from {s} to {r} are lost between the two capture points.",
 			RD_POSSIBLE, "Packets lost", 0, ANYWHERE(RD_PLACE_FABRIC)),
 		.surer = "the discard and error counters of the switch ports between them"},
-	{"lost-long", RD_SEV_PROBLEM, RD_LIKELY, 0, lost_long,
-		"only long packets are lost between the two capture points", NULL, OF_REQUESTS,
+	{"lost-long", RD_SEV_PROBLEM, RD_LIKELY, AT_BOTH_ENDS(lost), .when = are_long_lost,
+		.title = "only long packets are lost between the two capture points",
+		.detail = "{count} packets, all in frames of {lost_shortest} bytes or more, did "
+			  "not arrive; all that arrived are in frames of up to {arrived_longest} "
+			  "bytes; frames of the sender's capture",
+		.filtered = OF_REQUESTS,
 		.meaning = "a switch, router or tunnel on the path has a smaller MTU than the "
 			   "QP's path MTU needs: it drops longer packets",
 		.next = "ping -M do -s SIZE between the hosts; compare the MTUs of all ports on "
@@ -420,10 +367,14 @@ const struct rule rules_of_ends[] = {
 			RD_POSSIBLE, "Requests for packets that had arrived", 0,
 			ANYWHERE(RD_PLACE_RECEIVER_NIC)),
 		.surer = "the discard counters of the NIC of {r}"},
-	{"lost-or-missed", RD_SEV_WARNING, RD_POSSIBLE, 0, lost_or_missed,
-		"packets are lost between the two capture points, or the receiver's capture missed "
-		"them",
-		NULL, OF_REQUESTS, .meaning = "a switch drops, or the receiver's capture does",
+	{"lost-or-missed", RD_SEV_WARNING, RD_POSSIBLE, AT_BOTH_ENDS(unclear),
+		.title = "packets are lost between the two capture points, or the receiver's "
+			 "capture missed them",
+		.detail = "{count packet} of {sent} that were sent ({share_sent}); nothing shows "
+			  "whether they arrived, and that capture missed others; frames of the "
+			  "sender's capture",
+		.filtered = OF_REQUESTS,
+		.meaning = "a switch drops, or the receiver's capture does",
 		.next = "capture at the receiver without losses: a larger buffer, a filter, a "
 			"snapshot length",
 		.cause = CAUSE(5, "LOSS",
@@ -431,8 +382,9 @@ const struct rule rules_of_ends[] = {
 			"capture at {r} missed them.",
 			RD_POSSIBLE, "Packets lost or missed", 0, ANYWHERE(RD_PLACE_FABRIC)),
 		.traits = MISSED_BY_RECEIVER | IS_REPEATED},
-	{"duplicated-between", RD_SEV_WARNING, RD_LIKELY, 0, duplicated_between,
-		"packets are duplicated on the path", NULL, OF_REQUESTS,
+	{"duplicated-between", RD_SEV_WARNING, RD_LIKELY, AT_BOTH_ENDS(duplicated),
+		.applies = duplicated_between, .title = "packets are duplicated on the path",
+		.filtered = OF_REQUESTS,
 		.meaning = "a mirror session that copies a frame at two ports, or a loop; or the "
 			   "sender's capture missed a retransmission",
 		.next = "look for mirror sessions and loops on the switches between",
@@ -457,11 +409,11 @@ const struct rule rules_of_ends[] = {
 			"Packets from {s} to {r} overtake each other between the two capture "
 			"points.",
 			RD_POSSIBLE, "Packets late", 0, ANYWHERE(RD_PLACE_FABRIC))},
-	{"missed-at-sender", RD_SEV_NOTE, RD_LIKELY, 0, missed_at_sender,
-		"the sender's capture missed packets",
-		"{count packet} arrived that the capture at the sender lacks; frames of the "
-		"receiver's capture",
-		OF_REQUESTS,
+	{"missed-at-sender", RD_SEV_NOTE, RD_LIKELY, AT_BOTH_ENDS(missed),
+		.title = "the sender's capture missed packets",
+		.detail = "{count packet} arrived that the capture at the sender lacks; frames of "
+			  "the receiver's capture",
+		.filtered = OF_REQUESTS,
 		.meaning =
 			"the capture at the sender lost frames, or does not get all that its NIC "
 			"sends",
@@ -472,11 +424,11 @@ const struct rule rules_of_ends[] = {
 			"one has.",
 			RD_POSSIBLE, "Packets missed", 0, ANYWHERE(0)),
 		.traits = MISSED_BY_SENDER},
-	{"missed-at-receiver", RD_SEV_NOTE, RD_LIKELY, 0, missed_at_receiver,
-		"the receiver's capture missed packets",
-		"{count packet} that the receiver acknowledged and its capture lacks; frames of "
-		"the sender's capture",
-		OF_REQUESTS,
+	{"missed-at-receiver", RD_SEV_NOTE, RD_LIKELY, AT_BOTH_ENDS(missed_at_receiver),
+		.title = "the receiver's capture missed packets",
+		.detail = "{count packet} that the receiver acknowledged and its capture lacks; "
+			  "frames of the sender's capture",
+		.filtered = OF_REQUESTS,
 		.meaning = "the capture at the receiver lost frames, or does not get all that "
 			   "arrives",
 		.next = "look at the losses of that capture",

@@ -188,10 +188,8 @@ static void pair(struct rd_ends *e, enum rd_tap end, struct entry *here, struct 
 	w->requests += here->data;
 	w->arrived_ops |= opcode_bit(here);
 	for (int tap = 0; tap < RD_TAPS; tap++) {
-		if (at[tap]->length > w->longest)
-			w->longest = at[tap]->length;
-		if (frame[tap] > w->last_matched[tap])
-			w->last_matched[tap] = frame[tap];
+		w->longest = RD_MAX(w->longest, at[tap]->length);
+		w->last_matched[tap] = RD_MAX(w->last_matched[tap], frame[tap]);
 	}
 	e->matched++;
 	e->at_once += at[RD_TAP_A]->t == at[RD_TAP_B]->t;
@@ -400,10 +398,8 @@ static void note_unique(struct rd_ends *e, enum rd_tap end, struct entry *en)
 		p->first = (struct extremes){x.min, x.max, 0, 0};
 		p->first_until = en->t + FIRST_NS;
 	} else if (en->t < p->first_until) {
-		if (x.min < p->first.min)
-			p->first.min = x.min;
-		if (x.max > p->first.max)
-			p->first.max = x.max;
+		p->first.min = RD_MIN(p->first.min, x.min);
+		p->first.max = RD_MAX(p->first.max, x.max);
 	}
 }
 
@@ -527,7 +523,7 @@ void rd_ends_file_end(struct rd_ends *e, enum rd_tap end, uint64_t ran_until_ns)
 	struct pending *set = &e->pending[end];
 
 	set->ended = true;
-	set->last = later(set->last, time_of(e, end, ran_until_ns) - STOP_NS);
+	set->last = RD_MAX(set->last, time_of(e, end, ran_until_ns) - STOP_NS);
 	if (e->pending[!end].ended)
 		remove_before(e, INT64_MAX);
 }

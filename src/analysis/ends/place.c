@@ -54,8 +54,7 @@ static void note_time(const struct rd_ends *e, struct path *p, const struct path
 
 	if (since >= NEAR_NS || difference <= noise)
 		return;
-	if (difference > v->most[first])
-		v->most[first] = difference;
+	v->most[first] = RD_MAX(v->most[first], difference);
 	if (r->compared)
 		return;
 	v->time[first]++;

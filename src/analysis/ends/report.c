@@ -203,7 +203,7 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 {
 	const struct pending *a = &e->pending[RD_TAP_A], *b = &e->pending[RD_TAP_B];
 	struct judging m = {.e = e, .r = calloc(1, sizeof(*m.r)), .reports = reports};
-	int64_t last = a->last < b->last ? a->last : b->last, first = later(a->first, b->first);
+	int64_t last = RD_MIN(a->last, b->last), first = RD_MAX(a->first, b->first);
 
 	*report = m.r;
 	if (!m.r || e->out_of_memory)
@@ -216,7 +216,7 @@ int rd_ends_report(struct rd_ends *e, const struct rd_report *const reports[RD_T
 		goto memory;
 	m.r->start_ns = e->start;
 	m.r->first_ns = e->start + (uint64_t)first;
-	m.r->last_ns = e->start + (uint64_t)later(last, first);
+	m.r->last_ns = e->start + (uint64_t)RD_MAX(last, first);
 	m.r->packets = e->matched;
 	m.r->one_point = e->matched >= ONE_POINT && e->at_once == e->matched;
 	m.r->evicted = e->evicted;

@@ -100,7 +100,7 @@ static void put_whom(FILE *out, struct judging *j, const struct culprit *x)
 	for (size_t i = 0; i < j->r->n_paths; i++)
 		of += j->r->paths[i].n_qps;
 	if (x->compared)
-		fprintf(out, "packets to %zu of %zu QP%s: %s", n, of, of == 1 ? "" : "s",
+		fprintf(out, "packets to %zu of %zu QP%s: %s", n, of, rd_plural(of),
 			x->worst->where);
 	else if (*v->sender)
 		fputs(x->worst->where, out);
@@ -261,7 +261,7 @@ static void put_other(struct others *o, const struct rd_finding *f, size_t n, ch
 		fputs(" (", o->out);
 		if (capture)
 			fprintf(o->out, "capture %c, ", capture);
-		fprintf(o->out, "%zu QP%s)", n, n == 1 ? "" : "s");
+		fprintf(o->out, "%zu QP%s)", n, rd_plural(n));
 	}
 	o->n++;
 }

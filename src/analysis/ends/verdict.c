@@ -60,42 +60,40 @@ static void choose_comparison(const struct judging *j, struct choice *best)
 	}
 }
 
-/* The packets of one side of a conversation. */
+/* The packets of one side of a conversation, and what both ends have of them; NULL: nothing. */
 struct one_flow {
 	const struct rd_endpoint *from, *to;
 	uint32_t network;
+	const struct rd_path *path;
+	const struct rd_path_qp *w; /* the packets to that QP */
 };
 
-static struct one_flow flow_of(const struct rd_conversation *c, unsigned int side)
+static struct one_flow flow_between(const struct judging *j, const struct rd_endpoint *from,
+	const struct rd_endpoint *to, uint32_t network)
 {
-	return (struct one_flow){&c->end[side], &c->end[!side], c->network};
+	const struct rd_path *p = ends_path(j->r, from->address, to->address, network);
+
+	return (struct one_flow){
+		from, to, network, p, p ? RD_FIND(w, p->qps, p->n_qps, w->qp == to->qp) : NULL};
 }
 
-static struct one_flow back_of(const struct one_flow *w)
+static struct one_flow flow_of(
+	const struct judging *j, const struct rd_conversation *c, unsigned int side)
 {
-	return (struct one_flow){w->to, w->from, w->network};
+	return flow_between(j, &c->end[side], &c->end[!side], c->network);
 }
 
-static const struct rd_path *path_of(struct judging *j, const struct one_flow *w)
+static struct one_flow back_of(const struct judging *j, const struct one_flow *flow)
 {
-	return ends_path(j->r, w->from->address, w->to->address, w->network);
-}
-
-/* The packets to a QP at both ends; NULL: there are none. */
-static const struct rd_path_qp *path_qp_at(struct judging *j, const struct one_flow *w)
-{
-	const struct rd_path *p = path_of(j, w);
-
-	return p ? RD_FIND(q, p->qps, p->n_qps, q->qp == w->to->qp) : NULL;
+	return flow_between(j, flow->to, flow->from, flow->network);
 }
 
 /* How often packets of a conversation, of either direction, were lost between, or missed. */
 static void count_lone(
-	struct judging *j, const struct rd_conversation *c, uint64_t *lost, uint64_t *missed)
+	const struct judging *j, const struct rd_conversation *c, uint64_t *lost, uint64_t *missed)
 {
 	for (unsigned int side = 0; side < 2; side++) {
-		const struct one_flow flow = flow_of(c, side);
-		const struct rd_path_qp *w = path_qp_at(j, &flow);
+		const struct rd_path_qp *w = flow_of(j, c, side).w;
 
 		*lost += w && w->lost.count ? w->lost_runs : 0;
 		*missed += w ? w->missed.count + w->missed_at_receiver.count : 0;
@@ -243,15 +241,14 @@ static bool is_likely_lost(const struct rd_path_qp *w, uint64_t since)
 }
 
 /* Where no packet of a QP arrives, the receiver's capture shows by others that the path lost it. */
-static bool is_lost_late(struct judging *j, const struct one_flow *flow, uint64_t since)
+static bool is_lost_late(const struct one_flow *flow, uint64_t since)
 {
-	const struct rd_path *p = path_of(j, flow);
-	const struct rd_path_qp *w = path_qp_at(j, flow);
-	bool lost = w && is_likely_lost(w, since);
+	const struct rd_path *p = flow->path;
+	const struct rd_path_qp *w = flow->w;
 
-	for (size_t i = 0; w && w->lost.count && !w->arrived && !lost && i < p->n_qps; i++)
-		lost = is_likely_lost(&p->qps[i], since);
-	return lost;
+	return w && (is_likely_lost(w, since) ||
+			    (w->lost.count && !w->arrived &&
+				    RD_ANY(q, p->qps, p->n_qps, is_likely_lost(q, since))));
 }
 
 static bool passes_whole(const struct rd_path_qp *w)
@@ -260,18 +257,14 @@ static bool passes_whole(const struct rd_path_qp *w)
 }
 
 /* Whether packets of other QPs go this way at both ends: then responses would be captured. */
-static bool has_packets(struct judging *j, const struct one_flow *w)
+static bool has_packets(const struct rd_path *p)
 {
-	const struct rd_path *p = path_of(j, w);
-
-	return p && p->sender_known && RD_ANY(q, p->qps, p->n_qps, q->arrived);
+	return p && p->sender_known && RD_ANY(w, p->qps, p->n_qps, w->arrived);
 }
 
 /* Whether all delays between the two capture points are too short for a sender's timer. */
-static bool is_fast(struct judging *j, const struct one_flow *w)
+static bool is_fast(const struct judging *j, const struct rd_path *p)
 {
-	const struct rd_path *p = path_of(j, w);
-
 	return !p || p->variation.max < RD_ENDS_LATE_NS + j->r->clock_steps_ns;
 }
 
@@ -282,18 +275,16 @@ static bool is_fast(struct judging *j, const struct one_flow *w)
 static void place_unanswered(struct judging *j, struct culprit *x, const struct one_flow *flow)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const struct one_flow reverse = back_of(flow);
-	const struct rd_path_qp *there = path_qp_at(j, flow), *back = path_qp_at(j, &reverse);
-	const struct rd_path *p = path_of(j, flow);
+	const struct one_flow back = back_of(j, flow);
 
-	if (!there || !p->sender_known || !both_cover(j))
+	if (!flow->w || !flow->path->sender_known || !both_cover(j))
 		return;
-	if (passes_whole(there) && (back ? passes_whole(back) : has_packets(j, &reverse))) {
-		if (!is_fast(j, flow) || !is_fast(j, &reverse))
+	if (passes_whole(flow->w) && (back.w ? passes_whole(back.w) : has_packets(back.path))) {
+		if (!is_fast(j, flow->path) || !is_fast(j, back.path))
 			return;
 		v->places &= ~(unsigned int)RD_PLACE_FABRIC;
-		assume(j, x, !p->sender, v->receiver);
-	} else if (is_lost_late(j, flow, v->until_ns) || is_lost_late(j, &reverse, v->until_ns)) {
+		assume(j, x, !flow->path->sender, v->receiver);
+	} else if (is_lost_late(flow, v->until_ns) || is_lost_late(&back, v->until_ns)) {
 		v->places = RD_PLACE_FABRIC; /* likely at most: its cause */
 	}
 }
@@ -303,9 +294,8 @@ static void place_outside(
 	struct judging *j, struct culprit *x, const struct one_flow *flow, unsigned int mixed)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const struct one_flow reverse = back_of(flow);
-	const struct rd_path *p = path_of(j, flow);
-	const struct rd_path_qp *w = path_qp_at(j, mixed & RD_MIXED_RESPONSES ? &reverse : flow);
+	const struct rd_path *p = flow->path;
+	const struct rd_path_qp *w = mixed & RD_MIXED_RESPONSES ? back_of(j, flow).w : flow->w;
 	const unsigned int rest = v->places & ~(unsigned int)RD_PLACE_FABRIC;
 
 	/* A receiver may take packets for lost that are reordered between. */
@@ -324,7 +314,7 @@ static void place_damaged(
 	struct judging *j, struct culprit *x, const struct one_flow *flow, enum tap seen_at)
 {
 	struct rd_judgement *v = &j->r->verdict;
-	const struct rd_path *p = path_of(j, flow);
+	const struct rd_path *p = flow->path;
 	const struct rd_conversation *c;
 	const struct rd_totals *totals;
 	unsigned int side;
@@ -350,13 +340,12 @@ static void place_damaged(
  */
 static void place_congested(struct judging *j, struct culprit *x, const struct one_flow *flow)
 {
-	const struct rd_path_qp *w = path_qp_at(j, flow);
-	const struct rd_path *p = path_of(j, flow);
+	const struct rd_path *p = flow->path;
 	const struct rd_conversation *c;
 	enum rd_tap receiver;
 	unsigned int side;
 
-	if (!w || !p->sender_known || !passes_whole(w))
+	if (!flow->w || !p->sender_known || !passes_whole(flow->w))
 		return;
 	receiver = !p->sender;
 	c = conversation_to(j->reports[receiver], p->from, p->to, flow->to->qp,
@@ -370,16 +359,14 @@ static void place_congested(struct judging *j, struct culprit *x, const struct o
 }
 
 /* At which end this capture is, seen from the packets of one side of a conversation. */
-static enum tap tap_by_paths(struct judging *j, enum rd_tap tap, const struct one_flow *flow)
+static enum tap tap_by_paths(const struct judging *j, enum rd_tap tap, const struct one_flow *flow)
 {
-	const struct one_flow reverse = back_of(flow);
-	const struct rd_path *p = path_of(j, flow);
+	const struct rd_path *p = flow->path, *back = back_of(j, flow).path;
 
 	if (p && p->sender_known)
 		return p->sender == tap ? TAP_SENDER : TAP_RECEIVER;
-	p = path_of(j, &reverse);
-	if (p && p->sender_known)
-		return p->sender == tap ? TAP_RECEIVER : TAP_SENDER;
+	if (back && back->sender_known)
+		return back->sender == tap ? TAP_RECEIVER : TAP_SENDER;
 	return TAP_UNKNOWN;
 }
 
@@ -399,8 +386,8 @@ static void narrow(struct judging *j, struct culprit *x, const struct one_flow *
 
 		if (!c || strcmp(f->rule, x->worst->rule) != 0)
 			continue;
-		same = flow_of(c, f->side);
-		if (same.to->qp != flow->to->qp || path_of(j, &same) != path_of(j, flow) ||
+		same = flow_of(j, c, f->side);
+		if (same.to->qp != flow->to->qp || same.path != flow->path ||
 			strcmp(same.from->address, flow->from->address) != 0 ||
 			strcmp(same.to->address, flow->to->address) != 0)
 			continue;
@@ -432,7 +419,7 @@ static void place_of_capture(struct judging *j, struct culprit *x)
 			v->places = alone->places;
 		return;
 	}
-	flow = flow_of(c, x->worst->side);
+	flow = flow_of(j, c, x->worst->side);
 	x->network = c->network;
 	x->qp = flow.to->qp;
 	snprintf(v->sender, sizeof(v->sender), "%s", flow.from->address);

@@ -12,11 +12,11 @@
 static struct app_operation *operation_of(
 	struct rd_analysis *a, struct app_queue *q, uint64_t operation)
 {
-	struct app_operation *op;
+	struct app_operation *op =
+		RD_FIND(known, q->operations, q->n_operations, known->operation == operation);
 
-	for (unsigned int i = 0; i < q->n_operations; i++)
-		if (q->operations[i].operation == operation)
-			return &q->operations[i];
+	if (op)
+		return op;
 	if (q->n_operations == APP_OPERATIONS - 1 || !a->app_budget.operations) {
 		if (operation != APP_OTHERS)
 			return operation_of(a, q, APP_OTHERS);
@@ -42,11 +42,9 @@ static void data_add(struct rd_app_data *d, uint32_t bytes)
 static void status_add(
 	struct rd_analysis *a, struct app_queue *q, uint64_t operation, uint32_t code)
 {
-	struct app_status *s = NULL;
+	struct app_status *s = RD_FIND(known, q->statuses, q->n_statuses,
+		known->operation == operation && known->code == code);
 
-	for (unsigned int i = 0; i < q->n_statuses && !s; i++)
-		if (q->statuses[i].operation == operation && q->statuses[i].code == code)
-			s = &q->statuses[i];
 	if (!s && q->n_statuses == APP_STATUSES)
 		return;
 	if (!q->statuses)

@@ -75,16 +75,13 @@ static void cm_reject(struct rd_analysis *a, struct flow *f, const struct rd_cm 
 {
 	struct cm_request *r = request_of(a, f->id.dst, f->id.src, cm->remote_id, f->id.network);
 	const uint64_t service = r ? r->made.service_id : 0;
-	struct cm_reject *j = NULL;
+	struct cm_reject *j = RD_FIND(known, a->cm.rejects, a->cm.n_rejects,
+		known->reason == cm->reason && known->of_request == !cm->message &&
+			memcmp(known->src, f->id.src, 16) == 0 &&
+			memcmp(known->dst, f->id.dst, 16) == 0);
 
 	if (r)
 		r->rejected = true;
-	for (unsigned int i = 0; i < a->cm.n_rejects && !j; i++)
-		if (a->cm.rejects[i].reason == cm->reason &&
-			a->cm.rejects[i].of_request == !cm->message &&
-			memcmp(a->cm.rejects[i].src, f->id.src, 16) == 0 &&
-			memcmp(a->cm.rejects[i].dst, f->id.dst, 16) == 0)
-			j = &a->cm.rejects[i];
 	if (!j && a->cm.n_rejects == CM_REJECTS)
 		return;
 	if (!j) {

@@ -69,19 +69,16 @@ static struct facts_port *port_of(struct rd_analysis *a, const json_t *facts)
 	unsigned int port = (unsigned int)json_integer_value(json_object_get(facts, "port"));
 	struct facts *f = a->facts;
 	const struct facts_port *now = f->current_file == a->in.n_files ? f->current : NULL;
+	struct facts_port *known;
 
 	if (!device)
 		return NULL;
 	if (!guid)
 		guid = now && !strcmp(now->device, device) ? now->guid : "";
-	for (unsigned int i = 0; i < f->n_ports; i++) {
-		struct facts_port *p = &f->ports[i];
-
-		if (p->port == port && !strcmp(p->device, device) && !strcmp(p->guid, guid) &&
-			(*guid || p->file == a->in.n_files))
-			return p;
-	}
-	return port_add(a, device, port, guid);
+	known = RD_FIND(p, f->ports, f->n_ports,
+		p->port == port && !strcmp(p->device, device) && !strcmp(p->guid, guid) &&
+			(*guid || p->file == a->in.n_files));
+	return known ? known : port_add(a, device, port, guid);
 }
 
 static void add_address(struct facts *f, unsigned int net, const uint8_t *raw)

@@ -50,16 +50,12 @@ void mad_free(struct mads *mads)
 /* NULL: the table is full. */
 static struct rd_mad_row *row_of(struct mads *t, const struct rd_mad *mad, uint16_t status)
 {
-	struct rd_mad_row *row;
+	struct rd_mad_row *row = RD_FIND(known, t->rows, t->n,
+		known->class == mad->class && known->method == mad->method &&
+			known->attribute == mad->attribute && known->status == status);
 
-	for (unsigned int i = 0; i < t->n; i++) {
-		row = &t->rows[i];
-		if (row->class == mad->class && row->method == mad->method &&
-			row->attribute == mad->attribute && row->status == status)
-			return row;
-	}
-	if (t->n == RD_MAD_ROWS)
-		return NULL;
+	if (row || t->n == RD_MAD_ROWS)
+		return row;
 	row = &t->rows[t->n++];
 	*row = (struct rd_mad_row){.class = mad->class,
 		.method = mad->method,

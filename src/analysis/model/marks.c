@@ -19,14 +19,14 @@ static const bool is_marked[RD_INC_COUNT] = {
 	[RD_INC_RESPONSE_REORDERED] = true,
 };
 
-static void add(
+void mark_frame(
 	struct rd_analysis *a, const struct flow *f, enum rd_incident_kind kind, bool pending)
 {
 	struct marks *m = &a->marks;
 	const struct rd_mark *last = m->n ? &m->rows[m->n - 1] : NULL;
 	struct rd_mark *mark;
 
-	if (last && last->frame == a->frame && last->kind == kind)
+	if (!a->config.marks || (last && last->frame == a->frame && last->kind == kind))
 		return;
 	mark = must(a, rd_append(&m->rows, m->n, sizeof(*mark)));
 	if (!mark)
@@ -40,19 +40,7 @@ void mark_incident(struct rd_analysis *a, const struct flow *f, enum rd_incident
 {
 	/* A UD QP may send to many QPs: its gaps need not be losses. */
 	if (is_marked[kind] && (kind != RD_INC_GAP || f->id.transport != RD_UD))
-		add(a, f, kind, false);
-}
-
-void mark_response_gap(struct rd_analysis *a, const struct flow *f)
-{
-	if (a->config.marks)
-		add(a, f, RD_INC_RESPONSE_GAP, false);
-}
-
-void mark_late(struct rd_analysis *a, const struct flow *f)
-{
-	if (a->config.marks)
-		add(a, f, RD_INC_REORDERED, true);
+		mark_frame(a, f, kind, false);
 }
 
 void mark_late_again(struct rd_analysis *a, const struct flow *f)

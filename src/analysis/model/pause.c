@@ -74,11 +74,10 @@ static struct sender *sender_of(
 		a->pauses = must(a, calloc(1, sizeof(*a->pauses)));
 	if (!a->pauses)
 		return NULL;
-	for (unsigned int i = 0; i < a->pauses->n; i++) {
-		s = &a->pauses->senders[i];
-		if (s->sum.has_mac == known && (!known || !memcmp(s->sum.mac, p->data + 6, 6)))
-			return s;
-	}
+	s = RD_FIND(one, a->pauses->senders, a->pauses->n,
+		one->sum.has_mac == known && (!known || !memcmp(one->sum.mac, p->data + 6, 6)));
+	if (s)
+		return s;
 	if (a->pauses->n == SENDERS_MAX) {
 		a->pauses->left_out++;
 		return NULL;

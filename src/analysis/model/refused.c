@@ -129,12 +129,11 @@ bool refused_needs_no_receive(const struct rd_analysis *a, const struct flow *r,
 
 bool refused_copy(const struct rd_analysis *a, struct rd_side *s, const struct flow *r)
 {
-	for (size_t i = 0; r->ack.ever_ended && i < a->refused.n; i++)
-		if (a->refused.request[i].flow == r) {
-			s->refusal = malloc(sizeof(*s->refusal));
-			if (s->refusal)
-				*s->refusal = a->refused.request[i].what;
-			return s->refusal != NULL;
-		}
-	return true;
+	const struct refusal *known = RD_FIND(
+		one, a->refused.request, r->ack.ever_ended ? a->refused.n : 0, one->flow == r);
+
+	s->refusal = known ? malloc(sizeof(*s->refusal)) : NULL;
+	if (s->refusal)
+		*s->refusal = known->what;
+	return !known || s->refusal;
 }

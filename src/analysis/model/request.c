@@ -95,7 +95,7 @@ static void late_take(struct rd_analysis *a, struct flow *f, struct trouble *t, 
 		f->req.late_ns = a->ns;
 		t->late_depth = 0;
 	}
-	mark_late(a, f);
+	mark_frame(a, f, RD_INC_REORDERED, true);
 	if (depth > t->late_depth && !is_slow(a, f))
 		t->late_depth = depth;
 	f->req.late_n++;

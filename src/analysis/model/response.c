@@ -119,7 +119,7 @@ static void response_gap(
 {
 	struct seq *missing = flow_missing(a, f);
 
-	mark_response_gap(a, f);
+	mark_frame(a, f, RD_INC_RESPONSE_GAP, false);
 	if (!r || r->ack.gap_open)
 		flow_incident(a, f, RD_INC_RESPONSE_GAP, 1);
 	if (r && r->ack.gap_open)

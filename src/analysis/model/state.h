@@ -184,10 +184,9 @@ void cm_message(struct rd_analysis *a, struct flow *f, const struct item *it);
 
 /* The current frame is counted as this; most kinds are not about one frame, and do nothing. */
 void mark_incident(struct rd_analysis *a, const struct flow *f, enum rd_incident_kind kind);
-/* READ responses are missing just before the current frame. */
-void mark_response_gap(struct rd_analysis *a, const struct flow *f);
-/* The current frame is late, unless those after it show that a round began with it. */
-void mark_late(struct rd_analysis *a, const struct flow *f);
+/* Any kind. `pending`: unless those after it show that a round began with it. */
+void mark_frame(
+	struct rd_analysis *a, const struct flow *f, enum rd_incident_kind kind, bool pending);
 /* These frames began a round. */
 void mark_late_again(struct rd_analysis *a, const struct flow *f);
 /* The first frame of the last round was late; this was just counted at the current frame. */

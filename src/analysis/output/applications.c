@@ -171,7 +171,7 @@ static void put_application(const struct rd_report *r, const struct rd_applicati
 	if (app->port)
 		fprintf(out, ", port %u", app->port);
 	fprintf(out, ", %zu conversation%s  [%s]\n", app->conversations,
-		app->conversations == 1 ? "" : "s", rd_certainty_name(app->certainty));
+		rd_plural(app->conversations), rd_certainty_name(app->certainty));
 	put_operations(app, style, out);
 	put_statuses(r, app, out);
 	if (style->verbose && app->n_slowest) {

@@ -27,17 +27,12 @@ static const struct rd_shape verb_shape = RD_SHAPE("verb",
 #undef RD_THIS
 
 #define RD_THIS struct rd_refusal
-static json_t *address(const struct rd_at *at)
-{
-	return hex_json(((const RD_THIS *)at->object)->address);
-}
-
 static const struct rd_shape refusal_shape = {NULL,
 	"the request that a NAK refused for good; null: none, or it was not seen",
 	RD_ROWS({"verb", NULL, RD_NAME(verb, rd_verb_name)}, {"psn", "of the NAK", RD_UINT(psn)},
 		{"frame", "first packet of the request", RD_UINT(frame)},
 		{"address", "16 hexadecimal digits behind 0x; null: not captured, or a SEND",
-			RD_MADE(address, RD_TYPE_TEXT_OR), RD_IF(has_address)},
+			RD_HEX(address, RD_TYPE_TEXT_OR), RD_IF(has_address)},
 		{"rkey", NULL, RD_UINT(rkey), RD_IF(has_address)},
 		{"length", "bytes", RD_UINT(length), RD_IF(has_address)}),
 	.nullable = true};
@@ -312,15 +307,9 @@ static const struct rd_shape endpoint_shape = RD_SHAPE("endpoint", "An address a
 #undef RD_THIS
 
 #define RD_THIS struct rd_connection
-static json_t *service_id(const struct rd_at *at)
-{
-	return hex_json(((const RD_THIS *)at->object)->service_id);
-}
-
 static const struct rd_shape connection_shape = {NULL,
 	"what CM REQ and REP say; null: they were not captured",
-	RD_ROWS({"service_id", "16 hexadecimal digits behind 0x",
-			RD_MADE(service_id, RD_TYPE_TEXT)},
+	RD_ROWS({"service_id", "16 hexadecimal digits behind 0x", RD_HEX(service_id, RD_TYPE_TEXT)},
 		{"frame", "of the REQ", RD_UINT(frame)},
 		{"retry_count", "of the REQ", RD_UINT(retry_count)},
 		{"rnr_retry", "of the REQ; 7: unlimited", RD_UINT(rnr_retry)},

@@ -60,14 +60,9 @@ static const struct rd_shape path_shape = RD_SHAPE("path", "One direction betwee
 #undef RD_THIS
 
 #define RD_THIS struct rd_ends_report
-static json_t *offset(const struct rd_at *at)
-{
-	return json_integer(((const RD_THIS *)at->object)->offset_ns);
-}
-
 static const struct rd_shape clock_shape = {NULL,
 	"null: no packets in both directions, or clocks that were set meanwhile",
-	RD_ROWS({"offset_ns", "B's clock minus A's at A's start", RD_MADE(offset, RD_TYPE_INT)},
+	RD_ROWS({"offset_ns", "B's clock minus A's at A's start", RD_SIGNED(offset_ns)},
 		{"error_ns", "the largest error of the offset, whatever the delays were; never 0",
 			RD_UINT(offset_error_ns)},
 		{"drift_ppm",

@@ -15,7 +15,7 @@ static void put_clock(const struct rd_ends_report *r, FILE *out)
 		duration[RD_UNITS_LEN];
 
 	fprintf(out, "two ends of the same traffic: %s packet%s captured at both, in %s\n",
-		rd_fmt_count(packets, r->packets), r->packets == 1 ? "" : "s",
+		rd_fmt_count(packets, r->packets), rd_plural(r->packets),
 		rd_fmt_duration(duration, r->last_ns - r->first_ns));
 	if (!r->offset_known) {
 		fprintf(out, "the offset of the clocks is unknown: %s\n",

@@ -74,18 +74,6 @@ static int put_title(const struct rd_report_page *c, FILE *out)
 	return fclose(text) ? -1 : 0;
 }
 
-static int put_style(const struct rd_report_page *c, FILE *out)
-{
-	(void)c;
-	return fputs(style, out);
-}
-
-static int put_script(const struct rd_report_page *c, FILE *out)
-{
-	(void)c;
-	return fputs(script, out);
-}
-
 /* Consumes the value. */
 static int put_json(json_t *value, FILE *out)
 {
@@ -134,13 +122,14 @@ static int put_plain(const struct rd_report_page *c, FILE *out)
 static const struct mark {
 	const char *name;
 	int (*put)(const struct rd_report_page *c, FILE *out);
+	const char *text; /* instead */
 } marks[] = {
-	{"@TITLE@", put_title},
-	{"@CSS@", put_style},
-	{"@TEXT@", put_plain},
-	{"@REPORT@", put_document},
-	{"@WORDS@", put_words},
-	{"@JS@", put_script},
+	{"@TITLE@", .put = put_title},
+	{"@CSS@", .text = style},
+	{"@TEXT@", .put = put_plain},
+	{"@REPORT@", .put = put_document},
+	{"@WORDS@", .put = put_words},
+	{"@JS@", .text = script},
 	{0},
 };
 
@@ -152,7 +141,7 @@ int rd_report_html(const struct rd_report_page *page, FILE *out)
 		const char *at = strstr(p, m->name);
 
 		fwrite(p, 1, (size_t)(at - p), out);
-		if (m->put(page, out) < 0)
+		if ((m->text ? fputs(m->text, out) : m->put(page, out)) < 0)
 			return -1;
 		p = at + strlen(m->name);
 	}

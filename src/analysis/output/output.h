@@ -70,8 +70,6 @@ json_t *priority_json(const struct rd_at *at);
 /* An empty list, which is filled item by item; something that only a page has. */
 json_t *json_nothing_yet(const struct rd_at *at);
 json_t *json_in_a_page(const struct rd_at *at);
-/* "0x0000000000000001" */
-json_t *hex_json(uint64_t value);
 
 /* --- names of enumerations, in JSON and in text (values.c) ------------------------------------ */
 

@@ -190,17 +190,12 @@ static const struct rd_shape common_shape = {NULL,
 #undef RD_THIS
 
 #define RD_THIS struct rd_points_clock
-static json_t *clock_offset(const struct rd_at *at)
-{
-	return json_integer(((const RD_THIS *)at->object)->offset_ns);
-}
-
 static const struct rd_shape point_clock_shape = RD_SHAPE("point_clock",
 	"How far the clock of a capture is ahead, by pairs whose clocks can be compared.",
 	{"capture", "index in captures", RD_UINT(capture)},
 	{"offset_ns",
 		"its clock minus that of the first one of the list, at that one's first frame",
-		RD_MADE(clock_offset, RD_TYPE_INT)},
+		RD_SIGNED(offset_ns)},
 	{"error_ns", "the largest error of the offset, whatever the delays were",
 		RD_UINT(error_ns)});
 #undef RD_THIS

@@ -7,13 +7,8 @@
 #define RANGES RD_TYPE_LIST(NUMBERS(3))
 
 #define RD_THIS struct rd_psn_nak
-static json_t *psn(const struct rd_at *at)
-{
-	return json_integer(((const RD_THIS *)at->object)->psn);
-}
-
 static const struct rd_shape nak_shape = RD_SHAPE(NULL, NULL, RD_SAME(TIME, ns),
-	RD_SAME(UINT, frame), {"psn", NULL, RD_MADE(psn, RD_TYPE_INT)}, RD_SAME(BOOL, rnr));
+	RD_SAME(UINT, frame), {"psn", NULL, RD_SIGNED(psn)}, RD_SAME(BOOL, rnr));
 #undef RD_THIS
 
 #define RD_THIS struct rd_psn_plot

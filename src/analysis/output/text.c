@@ -62,12 +62,12 @@ static void put_head(const struct page *p)
 	for (size_t i = 0; i < p->r->n_conversations; i++)
 		pairs += p->r->conversations[i].transport != RD_UD;
 	if (problems)
-		fprintf(p->out, "%zu finding%s", problems, problems == 1 ? "" : "s");
+		fprintf(p->out, "%zu finding%s", problems, rd_plural(problems));
 	else
 		fputs("no findings", p->out);
 	fprintf(p->out, "; %s frame%s, %s, %zu QP pair%s; ", rd_fmt_count(frames, t->frames),
-		t->frames == 1 ? "" : "s", rd_fmt_duration(duration, t->last_ns - t->first_ns),
-		pairs, pairs == 1 ? "" : "s");
+		rd_plural(t->frames), rd_fmt_duration(duration, t->last_ns - t->first_ns), pairs,
+		rd_plural(pairs));
 	put_clean(p->out, losses_text(p->r, losses));
 	if (p->r->filter) {
 		fputs("; only what the filter chose: ", p->out);
@@ -190,7 +190,7 @@ static void put_others(const struct page *p, const struct rd_group *g)
 	if (p->alone)
 		fprintf(p->out, "   %zu more of these: ", others);
 	else
-		fprintf(p->out, "   the same for %zu other QP%s: ", others, others == 1 ? "" : "s");
+		fprintf(p->out, "   the same for %zu other QP%s: ", others, rd_plural(others));
 	for (size_t i = 1; i <= shown; i++) {
 		fputs(i > 1 ? ", " : "", p->out);
 		put_clean(p->out, g->finding[i]->where);
@@ -207,10 +207,10 @@ static void put_hidden(const struct page *p, size_t findings, size_t notes)
 		return;
 	fputs("\n   ", p->out);
 	if (findings)
-		fprintf(p->out, "%zu more finding%s%s", findings, findings == 1 ? "" : "s",
+		fprintf(p->out, "%zu more finding%s%s", findings, rd_plural(findings),
 			notes ? ", " : "");
 	if (notes)
-		fprintf(p->out, "%zu more note%s", notes, notes == 1 ? "" : "s");
+		fprintf(p->out, "%zu more note%s", notes, rd_plural(notes));
 	fprintf(p->out, ": -v shows %s\n", findings + notes == 1 ? "it" : "them");
 }
 
@@ -337,12 +337,11 @@ static void put_details(const struct page *p, const struct rd_conversation *c, u
 		if (!use->messages)
 			continue;
 		fprintf(p->out, "      %s: %s message%s", rd_verb_name(v),
-			rd_fmt_count(number, use->messages), use->messages == 1 ? "" : "s");
+			rd_fmt_count(number, use->messages), rd_plural(use->messages));
 		if (use->smallest < use->largest)
 			fprintf(p->out, " of %u to %u bytes", use->smallest, use->largest);
 		else if (use->smallest == use->largest)
-			fprintf(p->out, " of %u byte%s", use->largest,
-				use->largest == 1 ? "" : "s");
+			fprintf(p->out, " of %u byte%s", use->largest, rd_plural(use->largest));
 		fputc('\n', p->out);
 	}
 	for (unsigned int i = 0; i < RD_INC_COUNT; i++) {

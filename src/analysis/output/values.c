@@ -38,11 +38,6 @@ void frame_text(const struct rd_report *r, uint64_t frame, FILE *out)
 	fprintf(out, ":%" PRIu64, frame + 1 - r->files[i - 1].first_frame);
 }
 
-json_t *hex_json(uint64_t value)
-{
-	return json_sprintf("0x%016" PRIx64, value);
-}
-
 json_t *json_nothing_yet(const struct rd_at *at)
 {
 	(void)at;

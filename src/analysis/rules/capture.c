@@ -225,18 +225,15 @@ static bool lost_by_capture(const struct look *l, struct rd_finding *f)
 
 static bool damaged_file(const struct look *l, struct rd_finding *f)
 {
-	unsigned int nth = l->nth;
+	const struct rd_report_file *file = NTH(one, l, l->r->files, l->r->n_files, one->damage);
 
-	for (size_t i = 0; i < l->r->n_files; i++)
-		if (l->r->files[i].damage && !nth--) {
-			f->evidence.count = 1;
-			rd_finding_frame(f, l->r->files[i].first_frame + l->r->files[i].frames - 1);
-			rd_finding_detail(f, "%s; analysed of it: %llu frame%s",
-				l->r->files[i].damage, n(l->r->files[i].frames),
-				rd_plural(l->r->files[i].frames));
-			return true;
-		}
-	return false;
+	if (!file)
+		return false;
+	f->evidence.count = 1;
+	rd_finding_frame(f, file->first_frame + file->frames - 1);
+	rd_finding_detail(f, "%s; analysed of it: %llu frame%s", file->damage, n(file->frames),
+		rd_plural(file->frames));
+	return true;
 }
 
 static bool truncated(const struct look *l, struct rd_finding *f)
@@ -293,12 +290,8 @@ static void between(struct rd_finding *f, unsigned int net, const uint8_t *src, 
 /* The nth one among those that are timeouts, or among the others. */
 static const struct cm_reject *nth_reject(const struct look *l, bool timeout)
 {
-	unsigned int nth = l->nth;
-
-	for (unsigned int i = 0; i < l->a->cm.n_rejects; i++)
-		if ((l->a->cm.rejects[i].reason == RD_CM_REJ_TIMEOUT) == timeout && !nth--)
-			return &l->a->cm.rejects[i];
-	return NULL;
+	return NTH(j, l, l->a->cm.rejects, l->a->cm.n_rejects,
+		(j->reason == RD_CM_REJ_TIMEOUT) == timeout);
 }
 
 static bool reject_found(struct rd_finding *f, const struct cm_reject *j)
@@ -355,48 +348,38 @@ static bool has_reverse(const struct look *l, const struct cm_request *r)
 /* A request that was repeated without a reply. */
 static bool not_connected(const struct look *l, struct rd_finding *f)
 {
-	unsigned int nth = l->nth;
+	const struct cm_request *r = NTH(one, l, l->a->cm.open, CM_OPEN,
+		one->used && !one->answered && !one->rejected && one->tries.count > 1);
 
-	for (unsigned int i = 0; i < CM_OPEN; i++) {
-		const struct cm_request *r = &l->a->cm.open[i];
-
-		if (!r->used || r->answered || r->rejected || r->tries.count < 2 || nth--)
-			continue;
-		if (is_infiniband(l->r))
-			f->meaning =
-				"the other end is down or in another partition, or its replies "
-				"take another path";
-		finding_evidence(f, &r->tries);
-		if (!has_reverse(l, r))
-			finding_doubt(f, RD_POSSIBLE, "no MAD of the other direction was captured");
-		between(f, r->net, r->src, r->dst);
-		rd_finding_detail(f, "%llu requests from QP 0x%x, service id 0x%016" PRIx64,
-			n(r->tries.count), r->qpn, r->made.service_id);
-		return true;
-	}
-	return false;
+	if (!r)
+		return false;
+	if (is_infiniband(l->r))
+		f->meaning = "the other end is down or in another partition, or its replies take "
+			     "another path";
+	finding_evidence(f, &r->tries);
+	if (!has_reverse(l, r))
+		finding_doubt(f, RD_POSSIBLE, "no MAD of the other direction was captured");
+	between(f, r->net, r->src, r->dst);
+	rd_finding_detail(f, "%llu requests from QP 0x%x, service id 0x%016" PRIx64,
+		n(r->tries.count), r->qpn, r->made.service_id);
+	return true;
 }
 
 static bool counters_differ(const struct look *l, struct rd_finding *f)
 {
-	unsigned int nth = l->nth;
+	const struct rd_comparison *c = NTH(one, l, l->r->comparisons, l->r->n_comparisons,
+		!one->agrees && one->known && !one->explained);
 
-	for (size_t i = 0; i < l->r->n_comparisons; i++) {
-		const struct rd_comparison *c = &l->r->comparisons[i];
-
-		if (c->agrees || !c->known || c->explained || nth--)
-			continue;
-		if (c->unsure)
-			finding_doubt(f, RD_POSSIBLE, "frames at its ends may explain it");
-		f->evidence.count = c->device_count > c->packets ? c->device_count - c->packets
-								 : c->packets - c->device_count;
-		rd_finding_title(f, "%s counted %llu %s, the packets show %llu", c->device,
-			n(c->device_count), c->counter, n(c->packets));
-		rd_finding_detail(
-			f, "%s%s%s", c->meaning, c->why ? "; " : "", c->why ? c->why : "");
-		return true;
-	}
-	return false;
+	if (!c)
+		return false;
+	if (c->unsure)
+		finding_doubt(f, RD_POSSIBLE, "frames at its ends may explain it");
+	f->evidence.count = c->device_count > c->packets ? c->device_count - c->packets
+							 : c->packets - c->device_count;
+	rd_finding_title(f, "%s counted %llu %s, the packets show %llu", c->device,
+		n(c->device_count), c->counter, n(c->packets));
+	rd_finding_detail(f, "%s%s%s", c->meaning, c->why ? "; " : "", c->why ? c->why : "");
+	return true;
 }
 
 static bool may_be_ends(const struct look *l, struct rd_finding *f)

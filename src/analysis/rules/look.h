@@ -4,6 +4,14 @@
 
 #include "rules.h"
 
+/* Of the elements for which `test` holds, that after as many as the rule has findings so far. */
+#define NTH(it, look, array, n, test)                                                              \
+	({                                                                                         \
+		unsigned int it##_before = (look)->nth;                                            \
+                                                                                                   \
+		RD_FIND(it, array, n, (test) && !it##_before--);                                   \
+	})
+
 static inline bool is_rc(const struct look *l)
 {
 	return l->c->transport == RD_RC || l->c->transport == RD_XRC;

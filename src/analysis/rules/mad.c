@@ -15,59 +15,49 @@ static const char *name_of(char text[NAME_LEN], const struct rd_mad_row *row)
 /* The status is in the response itself, so it holds whatever else was captured. */
 static bool mad_error(const struct look *l, struct rd_finding *f)
 {
-	unsigned int nth = l->nth;
+	const struct rd_mad_row *row = NTH(one, l, l->r->mads, l->r->n_mads, one->status);
+	const char *cause = row ? rd_mad_status_name(row->class, row->status) : NULL;
 	char name[NAME_LEN];
 
-	for (size_t i = 0; i < l->r->n_mads; i++) {
-		const struct rd_mad_row *row = &l->r->mads[i];
-		const char *cause = rd_mad_status_name(row->class, row->status);
-
-		if (!row->status || nth--)
-			continue;
-		/* Busy and redirect ask for another attempt; they are part of normal operation. */
-		if (row->status <= 3)
-			f->severity = RD_SEV_NOTE;
-		if (row->status == STATUS_REDIRECT)
-			f->meaning = "the manager is at another port";
-		finding_evidence(f, &row->frames);
-		rd_finding_title(f, "%s reports status 0x%04x%s%s%s", name_of(name, row),
-			row->status, cause ? " (" : "", cause ? cause : "", cause ? ")" : "");
-		rd_finding_filter(f, 0,
-			"infiniband.mad.mgmtclass == 0x%02x && infiniband.mad.attributeid == "
-			"0x%04x && infiniband.mad.status == 0x%04x",
-			row->class, row->attribute,
-			row->status | (row->class == RD_MAD_SMP_DIRECTED ? RETURNING : 0));
-		return true;
-	}
-	return false;
+	if (!row)
+		return false;
+	/* Busy and redirect ask for another attempt; they are part of normal operation. */
+	if (row->status <= 3)
+		f->severity = RD_SEV_NOTE;
+	if (row->status == STATUS_REDIRECT)
+		f->meaning = "the manager is at another port";
+	finding_evidence(f, &row->frames);
+	rd_finding_title(f, "%s reports status 0x%04x%s%s%s", name_of(name, row), row->status,
+		cause ? " (" : "", cause ? cause : "", cause ? ")" : "");
+	rd_finding_filter(f, 0,
+		"infiniband.mad.mgmtclass == 0x%02x && infiniband.mad.attributeid == 0x%04x && "
+		"infiniband.mad.status == 0x%04x",
+		row->class, row->attribute,
+		row->status | (row->class == RD_MAD_SMP_DIRECTED ? RETURNING : 0));
+	return true;
 }
 
 static bool mad_no_response(const struct look *l, struct rd_finding *f)
 {
-	unsigned int nth = l->nth;
+	const struct rd_mad_row *row = NTH(one, l, l->r->mads, l->r->n_mads, one->unanswered.count);
 	char name[NAME_LEN];
 
-	for (size_t i = 0; i < l->r->n_mads; i++) {
-		const struct rd_mad_row *row = &l->r->mads[i];
-
-		if (!row->unanswered.count || nth--)
-			continue;
-		if (!RD_ANY(m, l->r->mads, l->r->n_mads, m->class == row->class && m->answers))
-			finding_doubt(f, RD_POSSIBLE, "no response of this class was captured");
-		finding_evidence(f, &row->unanswered);
-		rd_finding_title(f, "%s gets no response", name_of(name, row));
-		rd_finding_detail(f,
-			"%llu of %llu requests were repeated, or waited for more than a second; "
-			"%llu got a response",
-			n(row->unanswered.count),
-			n(row->frames.count - row->segments - row->repeated), n(row->answered));
-		rd_finding_filter(f, 0,
-			"infiniband.mad.mgmtclass == 0x%02x && infiniband.mad.method == 0x%02x && "
-			"infiniband.mad.attributeid == 0x%04x",
-			row->class, row->method, row->attribute);
-		return true;
-	}
-	return false;
+	if (!row)
+		return false;
+	if (!RD_ANY(m, l->r->mads, l->r->n_mads, m->class == row->class && m->answers))
+		finding_doubt(f, RD_POSSIBLE, "no response of this class was captured");
+	finding_evidence(f, &row->unanswered);
+	rd_finding_title(f, "%s gets no response", name_of(name, row));
+	rd_finding_detail(f,
+		"%llu of %llu requests were repeated, or waited for more than a second; %llu got a "
+		"response",
+		n(row->unanswered.count), n(row->frames.count - row->segments - row->repeated),
+		n(row->answered));
+	rd_finding_filter(f, 0,
+		"infiniband.mad.mgmtclass == 0x%02x && infiniband.mad.method == 0x%02x && "
+		"infiniband.mad.attributeid == 0x%04x",
+		row->class, row->method, row->attribute);
+	return true;
 }
 
 DOUBT_LIKELY(has_no_valid_crc, "no frame has a valid ICRC",

@@ -63,10 +63,19 @@ static void add_doubts(
 			finding_doubt(f, d->most, d->text);
 }
 
+/* The incident that a rule is about; NULL: it is about none. */
+static const struct rd_incident *subject_of(const struct rule *rule, const struct look *look)
+{
+	if (rule->of_path)
+		return (const void *)((const char *)look->w + rule->of_path);
+	return rule->of ? rd_side_incident(look->s, rule->of - 1) : NULL;
+}
+
 struct rd_finding *rule_try(
 	struct rd_findings *list, const struct rule *rule, const struct look *before)
 {
-	const bool happened = (!rule->of || rd_side_incident(before->s, rule->of - 1)->count) &&
+	const struct rd_incident *subject = subject_of(rule, before);
+	const bool happened = (!subject || subject->count) &&
 			      (!rule->ending || before->s->end.how == rule->ending);
 	struct rd_finding *f = happened ? rd_findings_add(list) : NULL;
 	struct look look = *before;
@@ -81,8 +90,8 @@ struct rd_finding *rule_try(
 	f->next = rule->next;
 	f->conversation = look.c ? look.c->id : 0;
 	f->side = look.side;
-	if (rule->of)
-		finding_evidence(f, rd_side_incident(look.s, rule->of - 1));
+	if (subject)
+		finding_evidence(f, subject);
 	if ((rule->when && !rule->when(&look)) || (rule->applies && !rule->applies(&look, f))) {
 		rd_findings_drop_last(list);
 		return NULL;

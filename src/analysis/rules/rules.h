@@ -4,6 +4,7 @@
 
 #include "../model/state.h"
 #include "cause.h"
+#include <rdmadump/ends.h>
 #include <rdmadump/units.h>
 
 /* The input of a rule over a capture, over one side of a conversation, or over two ends. */
@@ -19,6 +20,7 @@ struct look {
 	uint64_t missed;   /* frames of all QPs that the capture missed */
 	const char *where; /* NULL: the conversation, or the capture */
 	const struct sight *ends;   /* of rules over two ends (ends/sight.h) */
+	const struct rd_path_qp *w; /* the same: the packets to a QP; NULL: over a path */
 	const struct rd_finding *f; /* the finding so far: its evidence */
 };
 
@@ -89,9 +91,11 @@ struct rule {
 	const char *several; /* its sentence of several senders at once */
 	const char *surer;   /* what else would show that it happened */
 	const char *unknown; /* what is then unknown, since the capture is not whole */
+	size_t of_path;	     /* as `of`: AT_BOTH_ENDS(an incident of a QP of two ends) */
 };
 
-#define HAPPENED(kind) (RD_INC_##kind + 1)
+#define HAPPENED(kind)	       (RD_INC_##kind + 1)
+#define AT_BOTH_ENDS(incident) .of_path = offsetof(struct rd_path_qp, incident)
 
 /*
  * Ended by a row without a key. Rules of loss, order, missed packets, sides, timeouts, congestion

@@ -28,6 +28,25 @@ static void text_share_unseen(FILE *out, const struct look *l)
 	put_share(out, count(l, RD_INC_UNSEEN), l->s->requests + count(l, RD_INC_UNSEEN));
 }
 
+/* Of the packets that a sender of two ends sent. */
+static void text_share_sent(FILE *out, const struct look *l)
+{
+	put_share(out, l->f->evidence.count, l->w->sent);
+}
+
+/* Those that the receiver of two ends asked for. */
+static void text_asked_for(FILE *out, const struct look *l)
+{
+	const uint64_t lost = l->f->evidence.count;
+
+	if (!l->w->asked_for)
+		fputs("none of them", out);
+	else if (l->w->asked_for >= lost)
+		fputs(lost == 1 ? "it" : "all of them", out);
+	else
+		fprintf(out, "%llu of them", n(l->w->asked_for));
+}
+
 /* "; its rate here: ... before, ... at the lowest after"; nothing if it is unknown. */
 static void text_rates(FILE *out, const struct look *l)
 {
@@ -126,6 +145,8 @@ static const struct named_text {
 	{"share", text_share},
 	{"share_distinct", text_share_distinct},
 	{"share_unseen", text_share_unseen},
+	{"share_sent", text_share_sent},
+	{"asked_for", text_asked_for},
 	{"rates", text_rates},
 	{"waited", text_waited},
 	{"timer", text_timer},
@@ -146,8 +167,10 @@ static bool find_number(const struct look *l, const char *text, size_t length, u
 {
 	static const struct rd_side none;
 	static const struct rd_totals nothing;
+	static const struct rd_path_qp no_path;
 	const struct rd_side *s = l->s ? l->s : &none, *other = l->other ? l->other : &none;
 	const struct rd_totals *t = l->r ? &l->r->totals : &nothing;
+	const struct rd_path_qp *w = l->w ? l->w : &no_path;
 	const struct {
 		const char *name;
 		uint64_t number;
@@ -165,6 +188,9 @@ static bool find_number(const struct look *l, const char *text, size_t length, u
 		{"icrcs", t->icrc_good + t->icrc_bad + t->icrc_unchecked},
 		{"icrcs_checked", t->icrc_good + t->icrc_bad},
 		{"merged_packets", l->a ? l->a->merged_packets : 0},
+		{"sent", w->sent},
+		{"lost_shortest", w->lost_shortest},
+		{"arrived_longest", w->arrived_longest},
 	};
 
 	for (size_t i = 0; i < RD_COUNT(numbers); i++)

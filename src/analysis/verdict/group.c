@@ -10,11 +10,10 @@
 
 static struct rd_group *group_of(struct rd_groups *groups, const char *rule)
 {
-	struct rd_group *g;
+	struct rd_group *g = RD_FIND(known, groups->group, groups->n, !strcmp(known->rule, rule));
 
-	for (size_t i = 0; i < groups->n; i++)
-		if (!strcmp(groups->group[i].rule, rule))
-			return &groups->group[i];
+	if (g)
+		return g;
 	g = rd_append(&groups->group, groups->n, sizeof(*g));
 	if (!g)
 		return NULL;

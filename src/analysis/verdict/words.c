@@ -43,7 +43,7 @@ static void put_gaps(FILE *out, struct rd_report *r, uint64_t missed, bool sure)
 		"that arrived. Whether more packets were lost, refused or repeated there cannot be "
 		"known%s.",
 		sure ? "is" : "may be", sure ? "lacks" : "seems to lack",
-		(unsigned long long)missed, missed == 1 ? "" : "s",
+		(unsigned long long)missed, rd_plural(missed),
 		was_repeated(r) ? ", nor why packets were retransmitted" : "");
 }
 
@@ -136,7 +136,7 @@ static void put_whom(FILE *out, struct rd_report *r, const struct rd_group *g)
 	of = conversations_like(r, g);
 	if (n) {
 		if (n < of || r->totals.frames_left_out)
-			fprintf(out, "%zu of %zu QP pair%s", n, of, of == 1 ? "" : "s");
+			fprintf(out, "%zu of %zu QP pair%s", n, of, rd_plural(of));
 		else if (n == 1)
 			fputs("the only QP pair", out);
 		else if (n == 2)
@@ -365,7 +365,7 @@ static void put_whose(FILE *out, const struct rd_report *r, const struct rd_grou
 
 	if (!h->conversations)
 		return;
-	fprintf(out, " (%zu QP pair%s", h->conversations, h->conversations == 1 ? "" : "s");
+	fprintf(out, " (%zu QP pair%s", h->conversations, rd_plural(h->conversations));
 	if (other_hosts(r, h, pair))
 		fprintf(out, ", %s -> %s", pair[0], pair[1]);
 	fputc(')', out);
