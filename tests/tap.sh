@@ -21,8 +21,6 @@ fi
 mkdir "$tmp/instead"
 PATH=$tmp/instead:$PATH
 [ ! -x /usr/bin/python3 ] || ln -s /usr/bin/python3 "$tmp/instead"
-# Below a sanitizer's library rpm, which bundle runs where it is installed, waits for ever for a lock of the C library.
-if [ -n "${SOFTHCA_PRELOAD_FIRST-}" ] && command -v rpm >/dev/null; then ln -s /bin/false "$tmp/instead/rpm"; fi
 
 tap_cleanup() {
 	declare -F cleanup >/dev/null && cleanup

@@ -79,7 +79,8 @@ const struct member members[] = {
 	/* Output of other tools. */
 	{"host/packages-dpkg.txt", "packages of RDMA user space", DEBIAN PACKAGES,
 		.form = FORM_OUTPUT, .also_whole = 1 /* a pattern that matches no package */},
-	{"host/packages-rpm.txt", "packages of RDMA user space", RPM PACKAGES, .form = FORM_OUTPUT},
+	{"host/packages-rpm.txt", "packages of RDMA user space", RPM PACKAGES, .form = FORM_OUTPUT,
+		.unless = "dpkg-query"}, /* Debian's makes a database in the home directory */
 	{"tools/ethtool-i-@netdev.txt", "driver and firmware", "ethtool -i @netdev",
 		.form = FORM_TEXT},
 	{"tools/ethtool-k-@netdev.txt", "offloads", "ethtool -k @netdev", .form = FORM_TEXT},

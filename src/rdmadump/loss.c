@@ -15,6 +15,7 @@ static const struct advice {
 	{"verbs", NULL,
 		"the device's receive ring was full: raise -b, use --queues auto, or keep "
 		"less of each frame (-s, --headers-only)"},
+	{"verbs", RD_TOO_LONG, "frames were longer than the receive buffers: raise --max-frame"},
 	{"netdev", "ps_drop",
 		"the kernel's ring was full: raise -B, keep less of each frame (-s, "
 		"--headers-only), or give a filter"},
@@ -34,7 +35,7 @@ static uint64_t lost_by(const struct capture_run *r, const struct advice *advice
 
 		if (strcmp(sources[i].source->ops->name, advice->source) != 0)
 			continue;
-		rd_sum_add(&lost, advice->counter ? 0 : st->lost);
+		rd_sum_add(&lost, advice->counter ? 0 : st->lost - st->too_long);
 		for (unsigned int k = 0; advice->counter && k < st->n_loss; k++)
 			if (!strcmp(st->loss[k].name, advice->counter))
 				rd_sum_add(&lost, st->loss[k].least);

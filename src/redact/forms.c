@@ -187,22 +187,22 @@ static void opaque(
 
 static bool uuid(struct rd_redact *r, const char *text, size_t left, char separator, struct form *f)
 {
-	static const unsigned int lengths[] = {8, 4, 4, 4, 12};
+	static const unsigned int dashes[] = {8, 4, 4, 4, 12}, array[] = {8, 8, 8, 8}; /* mdadm's */
+	const unsigned int *lengths = separator == ':' ? array : dashes;
+	const unsigned int last = separator == ':' ? 3 : 4;
 	size_t at = 0;
-	bool zero = true;
 
-	for (unsigned int i = 0; i < 5; i++) {
+	for (unsigned int i = 0; i <= last; i++) {
 		if (at > left || run_of_digits(text + at, left - at) != lengths[i])
 			return false;
 		at += lengths[i];
-		if (i < 4 && (at >= left || text[at++] != separator))
+		if (i < last && (at >= left || text[at++] != separator))
 			return false;
 	}
-	for (size_t i = 0; i < at; i++)
-		zero &= text[i] == '0' || text[i] == separator;
-	if (!zero)
-		opaque(r, RD_REDACT_UUID, text, at, f);
-	return !zero;
+	if (!RD_ANY(c, text, at, *c != '0' && *c != separator))
+		return false;
+	opaque(r, RD_REDACT_UUID, text, at, f);
+	return true;
 }
 
 /* --- digits without separators ---------------------------------------------------------- */
@@ -362,7 +362,8 @@ static bool colons(const struct place *p, size_t at, size_t end, bool in_word, s
 	size_t n = end - at;
 
 	f->at = at;
-	return pairs(p->r, text, n, ':', f) || fours(p->r, text, n, ':', f) ||
+	return uuid(p->r, text, n, ':', f) || pairs(p->r, text, n, ':', f) ||
+	       fours(p->r, text, n, ':', f) ||
 	       ((!in_word || begins_ipv6(text, n)) && form_ipv6(p->r, text, n, f));
 }
 
@@ -382,9 +383,9 @@ static void with_colons(const struct place *p, size_t at, size_t end, bool in_wo
 		end--;
 	if (colons(p, at, end, in_word, f) || short_mac(p->r, text + at, end - at, f))
 		return;
-	/* A:fe80::7, 12:0c:42:a1:b3:12:34 */
+	/* A:fe80::7, 12:0c:42:a1:b3:12:34, an MTU before the MAC address */
 	label = at + run_of_digits(text + at, end - at) + 1;
-	if (label - at < 4 && label < end && is_digit(text[label]) &&
+	if (label - at < 6 && label < end && is_digit(text[label]) &&
 		colons(p, label, end, in_word, f))
 		return;
 	for (port = end; port > at && isdigit((unsigned char)text[port - 1]); port--)

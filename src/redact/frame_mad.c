@@ -20,7 +20,7 @@
 #define CLASS_PMA    0x04
 #define MAD_LEN	     256
 
-enum what { END, GUID, GID, PREFIX, TEXT, ZERO, IP };
+enum what { END, GUID, GID, PREFIX, TEXT, ZERO, IP, SERVICE };
 
 /* A field of an attribute, from the start of its data. */
 struct field {
@@ -56,23 +56,24 @@ static const struct attribute attributes[] = {
 	{RD_MAD_SA, 0, 0x0018, 28, {{GUID, 4, 1}, {ZERO, 12, 8}}},
 	{RD_MAD_SA, 0, 0x0020, 8, {{END, 0, 0}}},
 	{RD_MAD_SA, 0, 0x0030, 72, {{GUID, 8, 8}}},
-	{RD_MAD_SA, 0, 0x0031, 176, {{GID, 8, 1}, {ZERO, 32, 144}}},
-	{RD_MAD_SA, 0, 0x0035, 64, {{GID, 8, 2}}},
+	{RD_MAD_SA, 0, 0x0031, 176, {{SERVICE, 0, 8}, {GID, 8, 1}, {ZERO, 32, 144}}},
+	{RD_MAD_SA, 0, 0x0035, 64, {{SERVICE, 0, 8}, {GID, 8, 2}}},
 	{RD_MAD_SA, 0, 0x0038, 56, {{GID, 0, 2}}},
 	{CLASS_PMA, 0, 0x0001, 72, {{GID, 8, 1}, {ZERO, 36, 4}, {GID, 40, 1}, {ZERO, 68, 4}}},
 	{CLASS_PMA, 2, 0x0010, 192, {{END, 0, 0}}},
 	{CLASS_PMA, 1, 0x0015, 192, {{END, 0, 0}}},
 	{CLASS_PMA, 1, 0x001d, 192, {{END, 0, 0}}},
 	/* The alternate path of REQ has GIDs from byte 100 on, followed by private data. */
-	{RD_MAD_CM, 0, RD_CM_REQ, 232, {{GUID, 16, 1}, {GID, 56, 2}, {GID, 100, 2}, {IP, 140, 92}}},
+	{RD_MAD_CM, 0, RD_CM_REQ, 232,
+		{{SERVICE, 8, 8}, {GUID, 16, 1}, {GID, 56, 2}, {GID, 100, 2}, {IP, 140, 92}}},
 	{RD_MAD_CM, 0, RD_CM_MRA, 232, {{ZERO, 10, 222}}},
 	{RD_MAD_CM, 0, RD_CM_REJ, 232, {{ZERO, 12, 220}}},
 	{RD_MAD_CM, 0, RD_CM_REP, 232, {{GUID, 28, 1}, {ZERO, 36, 196}}},
 	{RD_MAD_CM, 0, RD_CM_RTU, 232, {{ZERO, 8, 224}}},
 	{RD_MAD_CM, 0, RD_CM_DREQ, 232, {{ZERO, 12, 220}}},
 	{RD_MAD_CM, 0, RD_CM_DREP, 232, {{ZERO, 8, 224}}},
-	{RD_MAD_CM, 0, RD_CM_SIDR_REQ, 232, {{IP, 16, 216}}},
-	{RD_MAD_CM, 0, RD_CM_SIDR_REP, 232, {{ZERO, 24, 208}}},
+	{RD_MAD_CM, 0, RD_CM_SIDR_REQ, 232, {{SERVICE, 8, 8}, {IP, 16, 216}}},
+	{RD_MAD_CM, 0, RD_CM_SIDR_REP, 232, {{SERVICE, 12, 8}, {ZERO, 24, 208}}},
 	{RD_MAD_CM, 0, RD_CM_LAP, 232, {{GID, 24, 2}, {ZERO, 64, 168}}},
 	{RD_MAD_CM, 0, RD_CM_APR, 232, {{ZERO, 12, 220}}},
 };
@@ -134,12 +135,12 @@ static void field_redact(
 			ip_private(r, mad, p + at, n);
 		else if (f->what == ZERO || n < size)
 			memset(p + at, 0, n);
-		else if (f->what == GUID || f->what == GID)
-			rd_redact_address(r, p + at, size);
 		else if (f->what == PREFIX)
 			rd_redact_prefix(r, p + at);
-		else
+		else if (f->what == TEXT)
 			rd_redact_field(r, RD_REDACT_NODE, p + at, n);
+		else if (f->what != SERVICE || rd_be16(p + at)) /* of SRP: a target's GUID */
+			rd_redact_address(r, p + at, size);
 	}
 }
 

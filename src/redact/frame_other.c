@@ -7,11 +7,9 @@
 #define IPOIB_LEN   20 /* flags and QPN, GID */
 #define ICMP_HEADER 8
 
-#define ND_ROUTER_ADVERT 134
-#define ND_SOLICIT	 135
-#define ND_ADVERT	 136
-#define ND_REDIRECT	 137
-#define ICMP_REDIRECT	 5
+#define ND_FIRST      133
+#define ND_REDIRECT   137
+#define ICMP_REDIRECT 5
 
 /* Those of one of two lengths; others are zeroed. */
 static void address(
@@ -61,24 +59,11 @@ static void nd_options(struct rd_redact *r, uint8_t *p, uint32_t left)
 	memset(p, 0, left);
 }
 
-static uint32_t nd_fixed(uint8_t type)
-{
-	switch (type) {
-	case ND_SOLICIT:
-	case ND_ADVERT:
-		return 16;
-	case ND_REDIRECT:
-		return 32;
-	case ND_ROUTER_ADVERT:
-		return 8;
-	default:
-		return 0;
-	}
-}
-
 static void neighbor_discovery(struct rd_redact *r, uint8_t *p, uint32_t left, uint8_t type)
 {
-	uint32_t fixed = nd_fixed(type);
+	/* bytes before the options: router solicitation, its answer, neighbor's, redirect */
+	static const uint8_t lengths[] = {0, 8, 16, 16, 32};
+	const uint32_t fixed = lengths[type - ND_FIRST];
 
 	if (left < fixed) {
 		memset(p, 0, left);
@@ -112,7 +97,7 @@ uint32_t icmp_redact(
 		rd_redact_ipv4(r, icmp + 4);
 	if (quotes(p, icmp[0]))
 		return from;
-	if (p->proto == IPPROTO_ICMPV6 && icmp[0] >= 133 && icmp[0] <= ND_REDIRECT)
+	if (p->proto == IPPROTO_ICMPV6 && icmp[0] >= ND_FIRST && icmp[0] <= ND_REDIRECT)
 		neighbor_discovery(r, l->data + from, end - from, icmp[0]);
 	else
 		memset(l->data + from, 0, end - from);

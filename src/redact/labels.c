@@ -38,15 +38,15 @@ static const struct {
 	{RD_REDACT_HOST,
 		{"nqn.+", "iqn.+", "node name#*", "hostname set to ~*", "set hostname to ~*",
 			"hostname changed from ~*\" to \"*", "host name#*", "domain name#*",
-			"rhost=*", "^ip=?:?:?:?:*:", "linux version ? (*@*)"}},
+			"comm id#*", "rhost=*", "^ip=?:?:?:?:*:", "linux version ? (*@*)"}},
 	/* in comments of rdmadump */
 	{RD_REDACT_HOST, {"&on host ~*", "&: sent by ~*"}},
 	/* servers: URLs, SMB, NFS, Lustre */
-	{RD_REDACT_SECRET, {"://*:*@"}},
-	{RD_REDACT_HOST,
-		{"//?:?@*", "://*", "!//*/*", "\\\\*\\*", "vfs: \\\\*", "nfs? server ~*",
-			"rpc: server ~*", "lockd: server ~*", "!*:/|", "!*@o2ib?:/*", "!*@o2ib",
-			"!*@tcp?:/*", "!*@tcp", "!*-ost0", "!*-mdt0", "mounted *-client"}},
+	{RD_REDACT_SECRET, {"://*:*@", "iscsi:*:*@"}},
+	{RD_REDACT_HOST, {"//?:?@*", "://*", "!//*/*", "\\\\*\\*", "vfs: \\\\*", "nfs? server ~*",
+				 "nfs?:*:/|", "rpc: server ~*", "lockd: server ~*", "!*:/|",
+				 "!*@o2ib?:/*", "!*@o2ib", "!*@tcp?:/*", "!*@tcp", "!*-ost0",
+				 "!*-mdt0", "mounted *-client"}},
 	/* clusters, containers */
 	{RD_REDACT_HOST, {"nodelist=*", "^node=\"*", "namespace=\"*", "^pod=~+", "^pods=~+",
 				 "ing pod +", "log/pods/*"}},
@@ -58,7 +58,7 @@ static const struct {
 	{RD_REDACT_SERIAL, {"serial number [sn]~*", "serial number~*", "serial no~*", "serial~*",
 				   "asset tag~*", "service tag~*", "^s/n~*", "^sn~*", "^ppid#*"}},
 	{RD_REDACT_SECRET, {"password#+", "passwd#+", "passphrase#+", "token#+", "secret#+",
-				   "api key#+", "^psk=+", "authorization: ? +"}},
+				   "api key#+", "access key#+", "^psk=+", "authorization: ? +"}},
 	/* nodes of InfiniBand, an alias of a netdev, switches as LLDP describes them */
 	{RD_REDACT_NODE,
 		{"node description~%", "node desc~%", "\n    alias %", "mf0;*:", "sysname#%",

@@ -32,8 +32,9 @@ static const char known[] =
 	"|build|canonical|debian|red|microsoft|oracle|suse|fedora|rocky|mellanox"
 	"|almalinux|centos|nvidia|amazon|";
 /* The last part of a host's name. */
-static const char tops[] = "|com|net|org|edu|gov|mil|int|local|lan|internal|intranet|intra|corp"
-			   "|home|arpa|example|cloud|de|fr|uk|eu|ch|nl|jp|cn|kr|";
+static const char tops[] =
+	"|com|net|org|edu|gov|mil|int|local|lan|internal|intranet|intra|corp"
+	"|home|arpa|example|cloud|hpc|io|lab|maas|novalocal|de|fr|uk|eu|ch|nl|jp|cn|kr|";
 /* What systemd has behind "@" of the names of units. */
 static const char units[] = "|service|socket|target|slice|mount|device|timer|path|scope|";
 

@@ -42,7 +42,7 @@ static bool begins_part(const char *text, size_t at, bool is_long)
 static unsigned int line_of(const char *text, size_t len)
 {
 	return (has_word(text, len, "guid") || has_word(text, len, "gid") ||
-				       has_word(text, len, "eui") || has_word(text, len, "wwn")
+				       has_word(text, len, "eui") || has_word(text, len, "ww")
 			       ? LINE_GUID
 			       : 0) |
 	       (has_word(text, len, "mac") || has_word(text, len, "addr") ? LINE_MAC : 0);

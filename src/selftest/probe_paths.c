@@ -190,7 +190,7 @@ static bool is_lossless(const struct run *run, struct rd_source *s)
 	if (s->ops->measure)
 		s->ops->measure(s);
 	s->ops->stats(s, &stats);
-	return stats.loss_known && !stats.lost && !stats.gaps;
+	return stats.loss_known && !stats.lost;
 }
 
 static void run_opened(struct run *run, struct round *r)

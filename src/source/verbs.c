@@ -215,7 +215,9 @@ static void verbs_stats(struct rd_source *src, struct rd_source_stats *stats)
 	pthread_mutex_lock(&port->loss_lock);
 	stats->loss_delay_ms = loss->last.lifespan_ms;
 	stats->n_loss = loss->last.n;
-	stats->loss_known = stats->n_loss > 0;
+	/* No counter has what a queue that failed did not take. */
+	stats->missing = stats->gaps ? "the receive queue failed" : NULL;
+	stats->loss_known = stats->n_loss > 0 && !stats->gaps;
 	for (unsigned int i = 0; i < stats->n_loss; i++) {
 		stats->loss[i].name = loss->last.counter[i].name;
 		stats->loss[i].frames = loss->growth[i];

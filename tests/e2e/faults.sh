@@ -72,8 +72,7 @@ is "a completion that cannot be polled: gaps" "$(json "$tmp/stdout" .gaps)" 1
 is "a completion that cannot be polled: noted on one frame" "$(grep -c 'cannot be polled.*frames are missing' "$tmp/comments")" 1
 delivered=$(json "$tmp/stdout" .frames.delivered)
 is "a completion that cannot be polled: all in the file" "$(frames)" "$delivered"
-[ "$delivered" -gt 1000 ] && [ "$delivered" -lt 3000 ]
-ok "a completion that cannot be polled: the capture went on"
+is "a completion that cannot be polled: the capture went on" $((delivered > 1000 && delivered < 3000)) 1
 run "the device is removed while the queue is replaced" 4 'mlx5_0:1 failed fatally or was removed' --gen count=100000,size=300 \
 	--rate 20000 --latency create_cq=100 --fault cqe=no_qp,frame=1000 --fault fatal,after_ms=20 -- --json -Z root
 
@@ -88,7 +87,8 @@ for kind in loc_len loc_prot flush; do
 	run "$rx: error completion $kind" 0 'restored' --gen $gen --fault "cqe=$kind,frame=1000" \
 		--at-end sigint -- --json
 	holds "$rx: error completion $kind: file readable" readable
-	is "$rx: error completion $kind: gaps" "$(json "$tmp/stdout" .gaps)" 1
+	is "$rx: error completion $kind: a gap of unknown length, in the file, too" "$(jq -c '[.gaps, .lost_before_us.reason]' "$tmp/stdout"
+		"$RDMADUMP" analyze --json "$tmp/out" 2>/dev/null | jq .capture.files[0].dropped)" $'[1,"the receive queue failed"]\nnull'
 	delivered=$(json "$tmp/stdout" .frames.delivered)
 	[ "$delivered" -ge 1900 ] && [ "$delivered" -lt 3000 ]
 	ok "$rx: error completion $kind: the others were captured"
@@ -121,8 +121,7 @@ holds "$rx: device removed: file readable" readable
 [ "$(frames)" -ge 900 ] && [ "$(frames)" = "$(json "$tmp/stdout" .frames.written)" ]
 ok "$rx: device removed: frames before it are in the file"
 is "$rx: device removed: the report says so" "$(json "$tmp/stdout" .exit_status)" 4
-capinfos "$tmp/out" | grep -q 'Ended by a fault'
-ok "$rx: device removed: the file says so"
+has "$rx: device removed: the file says so" <(capinfos "$tmp/out") 'Ended by a fault'
 
 # The completion queue overruns: a new one needs the privilege that was dropped
 run "$rx: completion queue overrun, privileges dropped" 4 'overran.*could not be replaced: create_qp.*-Z root keeps it' --gen $gen \

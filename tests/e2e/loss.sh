@@ -32,8 +32,7 @@ loss() { jq -c '.lost_before_us | [.known, .frames, .percent, .reason]' "$tmp/js
 capture --gen count=2000,size=256 --counter out_of_buffer=100 --fault counter=0,frame=1000 --
 is "reset: exit status" "$status" 0
 has "reset: text" "$tmp/log" "dropped by the device unknown \(out_of_buffer was reset during the capture\), at least 0"
-is "reset: JSON" "$(loss)" '[false,null,null,"out_of_buffer was reset during the capture"]'
-is "reset: JSON of the source" "$(jq -c '.sources[0].lost | [.known, .frames, .counters.out_of_buffer, .reason]' "$tmp/json")" \
+is "reset: JSON, and of the source" "$({ loss; jq -c '.sources[0].lost | [.known, .frames, .counters.out_of_buffer, .reason]' "$tmp/json"; } | uniq)" \
 	'[false,null,null,"out_of_buffer was reset during the capture"]'
 comment "$tmp/out.pcapng" >"$tmp/comment"
 has "reset: the file's comment" "$tmp/comment" "dropped by the device unknown \(out_of_buffer was reset during the capture\), at least 0"
@@ -102,8 +101,10 @@ capture --mode drop --gen count=400000,size=256 -- --max-burst 5
 lost=$(json "$tmp/json.stats" .dropped)
 share=$(jq --argjson all "$(json "$tmp/json.stats" .offered)" '.dropped * 100 / $all' "$tmp/json.stats")
 is "ring full: JSON" "$(jq --argjson share "$share" -c '.lost_before_us | [.known, .frames, (.percent - $share | fabs) < 0.000001]' "$tmp/json")" "[true,$lost,true]"
-has "ring full: what to raise" "$tmp/log" "the device's receive ring was full: raise -b, use --queues auto, or keep less of each frame \(-s, --headers-only\)"
-is "ring full: one line of advice" "$(grep -c 'raise' "$tmp/log")" 1
+is "ring full: what to raise, in one line" "$(grep raise "$tmp/log")" \
+	"  the device's receive ring was full: raise -b, use --queues auto, or keep less of each frame (-s, --headers-only)"
+capture --dev oversize=lives --gen count=2000,size=100-1500 -- --max-frame 1024
+is "longer than the buffers: what to raise" "$(grep -o 'raise.*' "$tmp/log")" "raise --max-frame"
 
 # Only the last file of a series has what the device dropped: the others do not say that it was nothing.
 mkdir "$tmp/series" "$tmp/digests" && model --mode drop --gen count=60000,size=1024 --at-end sigint --stats "$tmp/stats" -- \

@@ -86,7 +86,7 @@ TEST(forms)
 		"Base MAC: <0c42a1b31234> 4",
 		"{\"speed\": 100000000000, \"mac\": \"<0c:42:a1:b3:12:34>\", \"guid\": "
 		"1234567890123456}",
-		"no address 0c:42:a1:b3:12:34:5 0c:42:a1:b3:12:34:567",
+		"WWPN <50014380ab1234cd>; no address 0c:42:a1:b3:12:34:5 0c:42:a1:b3:12:34:567",
 		"Device Serial Number <0c-42-a1-03-00-b3-12-34>",
 		"3: <enx0c42a1b31234>: mtu 9000; link/infiniband "
 		"80:00:10:8b:<fe:80:00:00:00:00:00:00:0c:42:a1:03:00:b3:12:34> brd",
@@ -94,8 +94,8 @@ TEST(forms)
 		"00000000-0000-0000-0000-000000000000",
 		"pod<2f8a4c1e-90ab-4cde-8123-456789abcdef>/x "
 		"burstable-pod<2f8a4c1e_90ab_4cde_8123_456789abcdef>.slice",
-		"machine <0123456789abcdef0123456789abcdef>",
-		"BOOTIF=01-<0c-42-a1-b3-12-34> initrd=x",
+		"machine <0123456789abcdef0123456789abcdef> <01234567:89abcdef:01234567:89abcde0>",
+		"BOOTIF=01-<0c-42-a1-b3-12-34> ip=:off:1500:<0c:42:a1:b3:12:36> 99:12:34:56",
 		"<0c:42:a1:b3:12:35>, <0c-42-a1-b3-12-35>-01",
 		"node_guid <0xc42a1b31234>, node_guid: 0x1",
 		"0000:3b:00.0 15b3:1017 16.35.2000 MT_0000000012 0x1017",
@@ -196,7 +196,8 @@ TEST(labels)
 		"ip=<10.0.0.5>::<10.0.0.1>:255.255.255.0:<node17>:eth0:off nfsroot=<10.0.0.9>:/srv",
 		"Linux version 5.15.0-91-generic (<jdoe>@<buildbox>) (gcc 11.4.0) #101-Ubuntu SMP",
 		"option domain_name '<acme.x>'; hostname changed from \"<node17>\" to \"<node18>\"",
-		"<db3.acme.com>, <gw.corp.acme.local>. <node17.acme.com>.pcap and <eth0.x.org> "
+		"ACCESS_KEY=<ab/c1> COMM_ID=<wk9>:2 iscsi:<bob8>:<pw567>@x root=nfs4:<filer3>:/r",
+		"<db3.acme.com>, <gw.corp.acme.local>. <gpu7.novalocal>.pcap and <eth0.x.org> "
 		"eth0 up, docs.nvidia.com",
 		/* switches, clusters, containers */
 		"SysName:  <leaf-7.pod3>\nSysDescr: Linux 5.3.0\nSystem Name "
@@ -812,8 +813,9 @@ TEST(cm)
 	assert_memory_equal(got + 24 + 144 + 12, to + 26, 4);
 	assert_memory_equal(got + 24 + 160 + 12, to + 30, 4);
 	assert_memory_equal(got + 24 + 140, "\0\x40\x99\x99", 4);
-	assert_memory_equal(got + 24 + 28, mad + 24 + 28, 24);	  /* Q_Key to path MTU */
-	assert_memory_not_equal(got + 24 + 16, mad + 24 + 16, 8); /* the CA's GUID */
+	assert_memory_equal(got + 32, "\0\0\0\0\x01\x06\x12\x34", 8); /* names nobody */
+	assert_memory_equal(got + 24 + 28, mad + 24 + 28, 24);	      /* Q_Key to path MTU */
+	assert_memory_not_equal(got + 24 + 16, mad + 24 + 16, 8);     /* the CA's GUID */
 	for (unsigned int i = 24 + 176; i < 256; i++)
 		assert_int_equal(got[i], 0);
 	make_mad(RD_MAD_CM, RD_CM_REJ);
@@ -870,7 +872,7 @@ TEST(sa)
 	make_mad(RD_MAD_SA, 0x35);
 	mad[26] = 0;
 	redact(RD_LINK_ETHERNET);
-	assert_memory_equal(got + 56, mad + 56, 8);
+	assert_memory_equal(got + 56, got + 72, 8); /* a service of SRP is a GUID */
 	assert_memory_not_equal(got + 64, mad + 64, 16);
 	assert_memory_equal(got + 64, got + 80, 16);
 	assert_memory_equal(got + 96, mad + 96, 24);

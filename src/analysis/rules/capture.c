@@ -218,8 +218,10 @@ static bool lost_by_capture(const struct look *l, struct rd_finding *f)
 	if (!happened(l, f, lost, &l->a->dropped))
 		return false;
 	rd_sum_add(&all, lost);
-	rd_finding_detail(f, "%llu frame%s, %s; gaps around them need not be network loss", n(lost),
-		rd_plural(lost), share_text(share, lost, all));
+	/* Of how many a filter chose, no file says. */
+	rd_finding_detail(f, "%llu frame%s%s%s; gaps around them need not be network loss", n(lost),
+		rd_plural(lost), l->r->filter ? "" : ", ",
+		l->r->filter ? "" : share_text(share, lost, all));
 	return true;
 }
 

@@ -258,12 +258,10 @@ static void put_sure(FILE *out, struct rd_report *r, const struct rd_group *g)
 {
 	struct rd_judgement *v = &r->verdict;
 	const char *surer = g ? rule_of(v->rule)->surer : NULL;
-	bool known = r->n_files > 0;
+	const bool known = r->n_files && !RD_ANY(f, r->files, r->n_files, !f->dropped_known);
 
 	if (!g)
 		return;
-	for (size_t i = 0; i < r->n_files; i++)
-		known &= r->files[i].dropped_known;
 	fputs(rd_certainty_name(v->certainty), out);
 	if (v->certainty == RD_CERTAIN || !v->places)
 		return;
