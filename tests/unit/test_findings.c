@@ -16,8 +16,10 @@ static const struct rule *const tables[] = {rules_of_capture, rules_of_links, ru
 TEST(templates_have_known_names)
 {
 	const struct rd_side side = {0};
-	const struct rd_finding f = {0};
-	const struct look look = {.s = &side, .other = &side, .f = &f};
+	const struct look look = {.s = &side,
+		.other = &side,
+		.w = &(struct rd_path_qp){0},
+		.f = &(struct rd_finding){0}};
 	char *unknown = say(&look, "{rnr RNR NAK}, {typo packet}");
 	size_t n = 0;
 
