@@ -70,12 +70,11 @@ static bool is_config(const char *process, const char *fd, const struct configs 
 static bool has_config(const char *process, const struct configs *c)
 {
 	struct rd_names fds;
-	bool has = false;
+	bool has;
 
 	if (rd_sysfs_list(&fds, "/proc/%s/fd", process))
 		return false;
-	for (size_t i = 0; i < fds.n && !has; i++)
-		has = is_config(process, fds.name[i], c);
+	has = RD_ANY(fd, fds.name, fds.n, is_config(process, *fd, c));
 	rd_names_free(&fds);
 	return has;
 }
@@ -84,15 +83,15 @@ int sniffer_other_process(const char *pci)
 {
 	const struct configs own = configs_of(pci, false);
 	struct rd_names processes;
-	char name[32];
-	int found = 0;
+	char name[32], **at;
+	int found;
 
 	if (rd_sysfs_list(&processes, "/proc"))
 		return 0;
-	for (size_t i = 0; i < processes.n && !found; i++)
-		if (!rd_sysfs_text(name, sizeof(name), "/proc/%s/comm", processes.name[i]) &&
-			!strcmp(name, "ibdump") && has_config(processes.name[i], &own))
-			found = atoi(processes.name[i]);
+	at = RD_FIND(p, processes.name, processes.n,
+		!rd_sysfs_text(name, sizeof(name), "/proc/%s/comm", *p) &&
+			!strcmp(name, "ibdump") && has_config(*p, &own));
+	found = at ? atoi(*at) : 0;
 	rd_names_free(&processes);
 	return found;
 }

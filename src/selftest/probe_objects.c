@@ -81,11 +81,11 @@ static void judge_rounds(struct rd_probe_result *r, struct rounds *t, int rc)
 	result_number(r, "rounds", "", t->n);
 	result_number(r, "frames_at_create", "frames", t->at_create);
 	result_number(r, "frames_at_destroy", "frames", t->at_destroy);
-	if (rc || !t->n) {
+	if (rc)
 		result_failed(r, "round %u: %s: captures may fail to start or to stop", t->n + 1,
-			rc ? strerror(rc) : "none within the limit of time");
+			strerror(rc));
+	if (rc || !t->n)
 		return;
-	}
 	create = result_spread(r, "create_us", t->create_us, t->n);
 	destroy = result_spread(r, "destroy_us", t->destroy_us, t->n);
 	result_value(r, "%.1f ms + %.1f ms", (double)create / 1000, (double)destroy / 1000);

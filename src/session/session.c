@@ -113,8 +113,6 @@ static int timer(uint64_t period, bool once, bool aligned)
 	if (!period)
 		return -1;
 	fd = timerfd_create(aligned ? CLOCK_REALTIME : CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (fd < 0)
-		return -1;
 	if (!once)
 		t.it_interval.tv_sec = (time_t)period;
 	if (aligned) {

@@ -29,7 +29,7 @@ is "the version of rdma-core, as its library has it" "$(json "$result" '.probes[
 is "complete" "$(json "$result" .ended)" complete
 # Of the machine, and of how much traffic there was until a probe stopped it, nothing is compared.
 values() {
-	jq -S '[.probes[] | del(.duration_ms) | .values |= del(.machine, .os, .kernel, .architecture, .rdma_core, .page_size, .cpus,
+	jq -S '[.probes[] | del(.duration_ms) | .values |= del((.machine, .os, .kernel, .architecture, .rdma_core, .page_size, .cpus).value,
 		.cap_net_raw, .cap_ipc_lock, .cap_net_admin, .user_namespace, .node_guid, .netdevs) |
 		(.values | .counter_frames, .counter_frames_sent, .real_time_frames, .real_time_frames_sent, .own_frames,
 			.missing_least, .missing_most, .growth_at_once, .growth, .wc_byte_len | .value? // empty) |= . > 0]' "$1"

@@ -242,6 +242,14 @@ static void join(struct app_queue *q, struct flow *f, bool client)
 	*(client ? &q->client : &q->server) = f;
 }
 
+/* Whether its connection was to another QP than `peer`. */
+static bool is_former(const struct app_queue *q, const struct flow *f, const struct flow *peer)
+{
+	const struct flow *other = f == q->client ? q->server : q->client;
+
+	return other && other != peer;
+}
+
 /* What the CM's REQ says of it. */
 static const struct app *asked_for(
 	const struct rd_analysis *a, const struct flow *f, const struct link_pair **link)
@@ -278,7 +286,7 @@ static void begin(struct rd_analysis *a, struct flow *f, const struct item *it)
 	struct flow *peer = f->pair.peer;
 	struct app_queue *q;
 
-	if (peer && peer->app && peer->app != &app_none) {
+	if (peer && peer->app && peer->app != &app_none && !is_former(peer->app, peer, f)) {
 		join(peer->app, f, peer != peer->app->client);
 		return;
 	}
@@ -326,6 +334,8 @@ void app_send(struct rd_analysis *a, struct flow *f, const struct item *it)
 {
 	struct flow *peer = f->pair.peer;
 
+	if (f->app && peer && is_former(f->app, f, peer))
+		app_leave(f);
 	if (f->app && f->app->restarted)
 		restart(a, f);
 	if (!f->app)

@@ -174,9 +174,7 @@ static bool gap_fits(const struct class *c, uint64_t start, uint64_t end)
 	uint64_t sum = c->since_ns ? overlap(&now, start, end) : 0;
 	bool ends = c->since_ns && now.to <= end + EARLY_NS && now.to + REACTION_NS >= end;
 
-	for (unsigned int i = 0; i < SPANS; i++) {
-		const struct span *s = &c->spans[i];
-
+	for (const struct span *s = c->spans; s < c->spans + SPANS; s++) {
 		sum += overlap(s, start, end);
 		ends |= s->to && s->to <= end + EARLY_NS && s->to + REACTION_NS >= end;
 	}
@@ -186,7 +184,7 @@ static bool gap_fits(const struct class *c, uint64_t start, uint64_t end)
 static void class_gap(
 	struct rd_analysis *a, struct flow *f, const struct class *c, unsigned int class)
 {
-	uint64_t start = f->traffic.last_ns, end = a->ns, newest = c->spans[(c->at - 1) % SPANS].to;
+	uint64_t start = f->traffic.last_ns, end = a->ns;
 	struct rd_held *h;
 
 	if (c->since_ns && end > c->since_ns + REACTION_NS && end + REACTION_NS < c->until_ns) {
@@ -195,9 +193,7 @@ static void class_gap(
 			h->through++;
 		return;
 	}
-	if (c->since_ns)
-		newest = c->until_ns;
-	if (newest < start || end < start + GAP_LEAST_NS || !gap_fits(c, start, end))
+	if (end < start + GAP_LEAST_NS || !gap_fits(c, start, end))
 		return;
 	h = held_of(a, f, class);
 	if (!h)

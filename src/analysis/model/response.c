@@ -377,7 +377,7 @@ static bool nak_is_copy(const struct flow *f, const struct flow *r, const struct
 	if (aeth->kind == RD_AETH_ACK || HAS_IP_ID(it->ip_id) || !r)
 		return false;
 	if (aeth->kind != RD_AETH_RNR)
-		return aeth->value && r->ack.ended && it->ns - r->ack.end_ns < RECONNECT_NS;
+		return r->ack.ended && it->ns - r->ack.end_ns < RECONNECT_NS;
 	rnr = incident_of(&f->incidents, RD_INC_RNR);
 	return rnr && r->ack.rnr_frame && r->ack.rnr_psn == it->p->psn &&
 	       it->ns - rnr->last_ns < UINT64_C(1000) * rd_aeth_rnr_us(aeth->value);

@@ -198,13 +198,6 @@ static struct app_queue *queue_of(const struct flow *f)
 	return f && f->app && f->app != &app_none ? f->app : NULL;
 }
 
-static uint8_t side_of_client(const struct app_queue *q, const struct flow *a, const struct flow *b)
-{
-	if (q->client)
-		return q->client == a ? 0 : q->client == b ? 1 : 2;
-	return q->server && q->server == a ? 1 : q->server && q->server == b ? 0 : 2;
-}
-
 bool application_fill(struct rd_conversation *c, struct app_sum sums[APPS], const struct flow *a,
 	const struct flow *b)
 {
@@ -226,6 +219,6 @@ bool application_fill(struct rd_conversation *c, struct app_sum sums[APPS], cons
 	if (!done)
 		return false;
 	c->application->queue = q->queue;
-	c->application->client = side_of_client(q, a, b);
+	c->application->client = queue_of(a) ? a != q->client : b == q->client;
 	return true;
 }
