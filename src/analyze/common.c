@@ -108,16 +108,17 @@ struct common_path common_path(const struct rd_ends_packet *p)
 	return (struct common_path){up ? p->from : p->to, up ? p->to : p->from};
 }
 
-static void sort_paths(struct common_paths *r)
+size_t sort_unique(void *list, size_t n, size_t size, int (*order)(const void *x, const void *y))
 {
-	size_t to = 0;
+	char *at = list;
+	size_t kept = 0;
 
-	if (r->n)
-		qsort(r->list, r->n, sizeof(*r->list), common_order);
-	for (size_t i = 0; i < r->n; i++)
-		if (!i || common_order(&r->list[i], &r->list[to - 1]) != 0)
-			r->list[to++] = r->list[i];
-	r->n = to;
+	if (n)
+		qsort(list, n, size, order);
+	for (size_t i = 0; i < n; i++)
+		if (!kept || order(at + i * size, at + (kept - 1) * size) != 0)
+			memmove(at + kept++ * size, at + i * size, size);
+	return kept;
 }
 
 static bool add_path(struct prints *p, const struct common_path *path)
@@ -126,7 +127,7 @@ static bool add_path(struct prints *p, const struct common_path *path)
 	struct common_path *added;
 
 	if (r->n == (size_t)2 * ROUTES) {
-		sort_paths(r);
+		r->n = sort_unique(r->list, r->n, sizeof(*r->list), common_order);
 		p->common->incomplete |= r->n > ROUTES;
 	}
 	added = p->common->incomplete ? NULL : rd_append(&r->list, r->n, sizeof(*added));
@@ -185,10 +186,12 @@ static int read_all(struct prints *p, char *const *files, struct rd_error *err)
 	for (p->file = 0; p->file < c->n && !ret; p->file++)
 		ret = analyze_walk(&files[p->file], 1, &sampler, err);
 	for (p->file = 0; p->file < c->n && !ret; p->file++) {
+		struct common_paths *paths = &c->files[p->file].paths;
+
 		memset(p->recent, 0, sizeof(p->recent));
 		ret = analyze_walk(&files[p->file], 1,
 			&(struct analyze_walker){find, p, NULL, &c->files[p->file].adapter}, err);
-		sort_paths(&c->files[p->file].paths);
+		paths->n = sort_unique(paths->list, paths->n, sizeof(*paths->list), common_order);
 	}
 	return ret;
 }

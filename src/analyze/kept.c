@@ -128,10 +128,7 @@ static bool list_paths(const struct writing *w, unsigned int point, struct kept_
 			added->between = w->c->files[i].paths.list[k];
 			n++;
 		}
-	qsort(to->paths, n, sizeof(*to->paths), common_order);
-	for (size_t i = 0; i < n; i++)
-		if (!i || common_order(&to->paths[i], &to->paths[to->n - 1]) != 0)
-			to->paths[to->n++] = to->paths[i];
+	to->n = sort_unique(to->paths, n, sizeof(*to->paths), common_order);
 	for (unsigned int i = 0; i < w->p->n_pairs; i++) {
 		const struct analyze_pair *pair = &w->p->pairs[i];
 

@@ -108,18 +108,6 @@ static bool add_common(
 	return true;
 }
 
-static void sort_addresses(struct rd_ends_start *s)
-{
-	size_t to = 0;
-
-	if (s->n_addresses)
-		qsort(s->addresses, s->n_addresses, sizeof(*s->addresses), rd_ends_address_order);
-	for (size_t i = 0; i < s->n_addresses; i++)
-		if (!i || rd_ends_address_order(&s->addresses[i], &s->addresses[to - 1]) != 0)
-			s->addresses[to++] = s->addresses[i];
-	s->n_addresses = to;
-}
-
 /* --- all pairs -------------------------------------------------------------------------------- */
 
 /* Of the first n points. */
@@ -194,8 +182,12 @@ static bool find_addresses(const struct grid *g, struct analyze_points *p)
 					&g->c->files[k].paths))
 				return false;
 		}
-	for (unsigned int i = 0; i < p->n_pairs; i++)
-		sort_addresses(&p->pairs[i].start);
+	for (unsigned int i = 0; i < p->n_pairs; i++) {
+		struct rd_ends_start *s = &p->pairs[i].start;
+
+		s->n_addresses = sort_unique(
+			s->addresses, s->n_addresses, sizeof(*s->addresses), rd_ends_address_order);
+	}
 	return true;
 }
 

@@ -48,6 +48,8 @@ void common_free(struct common *c);
 bool common_any(const struct common *c, unsigned int a, unsigned int b);
 bool common_most(const struct common *c, unsigned int a, unsigned int b);
 int common_order(const void *x, const void *y); /* of two paths */
+/* Sorts a list, and keeps each of its elements once. Returns how many these are. */
+size_t sort_unique(void *list, size_t n, size_t size, int (*order)(const void *x, const void *y));
 struct common_path common_path(const struct rd_ends_packet *p);
 
 /* --- packets of many pairs (kept.c) ----------------------------------------------------------- */

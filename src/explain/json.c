@@ -32,14 +32,11 @@ static json_t *parts(const char *text)
 #define TEXTS RD_TYPE_LIST(RD_TYPE_TEXT)
 
 #define RD_THIS struct code
-static json_t *causes(const struct rd_at *at)
+static json_t *lines(const struct rd_at *at)
 {
-	return parts(((const RD_THIS *)at->object)->causes);
-}
+	const struct code *c = at->object;
 
-static json_t *next(const struct rd_at *at)
-{
-	return parts(((const RD_THIS *)at->object)->next);
+	return parts(at->which ? c->next : c->causes);
 }
 
 static json_t *source(const struct rd_at *at)
@@ -57,8 +54,8 @@ static const struct rd_shape code_shape =
 		{"where", "where the cause can be, seen from what printed it; none: unknown",
 			RD_BITS(where, where_name),
 			.schema = RD_TYPE_LIST("'enum': ['here', 'peer', 'path']")},
-		{"causes", "the usual ones, the most frequent first", RD_MADE(causes, TEXTS)},
-		{"next", "what to look at, in order", RD_MADE(next, TEXTS)},
+		{"causes", "the usual ones, the most frequent first", RD_MADE(lines, TEXTS)},
+		{"next", "what to look at, in order", RD_MADE(lines, TEXTS), .which = 1},
 		{"unknown", "what does not follow from it", RD_TEXT_OR(unknown)},
 		{"source", NULL, RD_MADE(source, RD_TYPE_TEXT)});
 #undef RD_THIS

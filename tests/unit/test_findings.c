@@ -16,27 +16,24 @@ static const struct rule *const tables[] = {rules_of_capture, rules_of_links, ru
 TEST(templates_have_known_names)
 {
 	const struct rd_side side = {0};
-	const struct look look = {.s = &side,
-		.other = &side,
-		.w = &(struct rd_path_qp){0},
-		.f = &(struct rd_finding){0}};
+	const struct rd_path_qp w = {0};
+	const struct rd_finding f = {0};
+	const struct look look = {.s = &side, .other = &side, .w = &w, .f = &f};
 	char *unknown = say(&look, "{rnr RNR NAK}, {typo packet}");
 	size_t n = 0;
 
 	assert_string_equal(unknown, "0 RNR NAKs, {typo packet}");
 	free(unknown);
 	for (size_t i = 0; i < N(tables); i++)
-		for (const struct rule *rule = tables[i]; rule->key; rule++, n++) {
-			const char *const templates[] = {rule->title, rule->detail};
-
-			for (size_t k = 0; k < N(templates); k++) {
-				char *text = templates[k] ? say(&look, templates[k]) : NULL;
+		for (const struct rule *rule = tables[i]; rule->key; rule++, n++)
+			for (unsigned int k = 0; k < 2; k++) {
+				const char *template = k ? rule->detail : rule->title;
+				char *text = template ? say(&look, template) : NULL;
 
 				if (text && strpbrk(text, "{}"))
 					fail_msg("%s: %s", rule->key, text);
 				free(text);
 			}
-		}
 	assert_true(n > 60);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Applies the rules over two captures to each path, and to each QP on it. */
 #include "../rules/look.h"
-#include "sight.h"
+#include "ends.h"
 
 /* The process of the QP that sends, or of the one that receives. */
 static void add_owner(const struct sight *s, struct rd_finding *f, bool receiver)

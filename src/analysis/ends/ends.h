@@ -401,6 +401,9 @@ const struct rd_owner *sides_owner(const struct rd_report *const reports[RD_TAPS
 	const char *to, uint32_t qp, uint32_t network, bool receiver, uint32_t *owned,
 	bool *not_listed);
 
+/* What one capture alone has of the packets of a path to a QP; NULL: nothing. */
+const struct rd_side *side_in(const struct rd_report *r, const struct rd_path *p, uint32_t qp);
+
 /* NULL: no packet went this way at both ends. `network`: of a conversation, see struct rd_inner. */
 const struct rd_path *ends_path(
 	const struct rd_ends_report *r, const char *from, const char *to, uint32_t network);
@@ -453,6 +456,18 @@ struct judging {
 bool ends_findings(struct judging *j);
 /* Whether the comparison of two captures shows where the cause is, which one alone cannot. */
 bool ends_answer(const char *rule);
+
+/* What a rule over two captures looks at. */
+struct sight {
+	const struct rd_report *const *reports; /* of each capture alone */
+	const struct trust *trust;
+	const struct rd_ends_report *r;
+	const struct rd_path *p;
+	const struct rd_path_qp *w; /* NULL for rules over a path */
+};
+
+/* This direction in the report of one capture alone; NULL: it is absent. */
+const struct rd_side *side_at(const struct sight *s, enum rd_tap tap);
 
 /* --- the verdict (verdict.c, times.c, sentences.c) -------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The rules over two captures of the same traffic: a row of a table each. */
 #include "../rules/look.h"
-#include "sight.h"
+#include "ends.h"
 
 #define MISSED_BY_CHANCE 0.05
 #define COPYING		 16 /* one of so many is no chance */

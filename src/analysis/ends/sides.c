@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the report of each capture alone has of a flow between two. */
-#include "sight.h"
+#include "ends.h"
 
 const struct rd_owner *sides_owner(const struct rd_report *const reports[RD_TAPS], const char *from,
 	const char *to, uint32_t qp, uint32_t network, bool receiver, uint32_t *owned,
@@ -37,11 +37,16 @@ const struct rd_path *ends_path(
 	return NULL;
 }
 
-const struct rd_side *side_at(const struct sight *s, enum rd_tap tap)
+const struct rd_side *side_in(const struct rd_report *r, const struct rd_path *p, uint32_t qp)
 {
 	unsigned int side;
-	const struct rd_conversation *c = conversation_to(
-		s->reports[tap], s->p->from, s->p->to, s->w->qp, s->w->network, &side);
+	const struct rd_conversation *c =
+		conversation_to(r, p->from, p->to, qp, p->shared ? p->network : 0, &side);
 
 	return c ? &c->side[side] : NULL;
+}
+
+const struct rd_side *side_at(const struct sight *s, enum rd_tap tap)
+{
+	return side_in(s->reports[tap], s->p, s->w->qp);
 }

@@ -70,11 +70,10 @@ static bool compare_waiting(struct judging *j, enum rd_tap tap, bool *done)
 {
 	const struct rd_report *r = j->reports[tap];
 	const struct rd_slow *slow = &r->verdict.slow;
-	const struct rd_conversation *c = conversation_of(r, slow->conversation), *there;
+	const struct rd_conversation *c = conversation_of(r, slow->conversation);
 	const struct rd_endpoint *from, *to;
 	const struct rd_path *p;
 	const struct rd_side *x, *y;
-	unsigned int side;
 	double beyond;
 
 	if (!c || !slow->all_ns || slow->what != RD_TIME_WAITING || slow->share < MOSTLY)
@@ -84,10 +83,8 @@ static bool compare_waiting(struct judging *j, enum rd_tap tap, bool *done)
 	p = ends_path(j->r, from->address, to->address, c->network);
 	if (!p || !p->sender_known || p->sender != tap)
 		return true;
-	there = conversation_to(
-		j->reports[!tap], p->from, p->to, to->qp, p->shared ? p->network : 0, &side);
 	x = &c->side[slow->side];
-	y = there ? &there->side[side] : NULL;
+	y = side_in(j->reports[!tap], p, to->qp);
 	if (!y || !x->times || !y->times || !same_traffic(x, y) || !x->times->ns[RD_TIME_WAITING])
 		return true;
 	beyond = (double)y->times->ns[RD_TIME_WAITING] / (double)x->times->ns[RD_TIME_WAITING];

@@ -315,18 +315,12 @@ static void place_damaged(
 {
 	struct rd_judgement *v = &j->r->verdict;
 	const struct rd_path *p = flow->path;
-	const struct rd_conversation *c;
-	const struct rd_totals *totals;
-	unsigned int side;
+	const struct rd_totals *totals = p ? &j->reports[p->sender]->totals : NULL;
+	const struct rd_side *s = p ? side_in(j->reports[p->sender], p, flow->to->qp) : NULL;
 
-	if (!p || !p->sender_known)
+	if (!s || !p->sender_known || !totals->icrc_trusted || !totals->icrc_good)
 		return;
-	c = conversation_to(j->reports[p->sender], p->from, p->to, flow->to->qp,
-		p->shared ? p->network : 0, &side);
-	totals = &j->reports[p->sender]->totals;
-	if (!c || !totals->icrc_trusted || !totals->icrc_good)
-		return;
-	if (rd_side_incident(&c->side[side], RD_INC_ICRC)->count) {
+	if (rd_side_incident(s, RD_INC_ICRC)->count) {
 		v->places = RD_PLACE_SENDER_NIC;
 		assume(j, x, p->sender, p->from);
 	} else if (seen_at == TAP_RECEIVER) {
@@ -341,18 +335,12 @@ static void place_damaged(
 static void place_congested(struct judging *j, struct culprit *x, const struct one_flow *flow)
 {
 	const struct rd_path *p = flow->path;
-	const struct rd_conversation *c;
-	enum rd_tap receiver;
-	unsigned int side;
+	const enum rd_tap receiver = p ? !p->sender : RD_TAP_A;
+	const struct rd_side *s = p ? side_in(j->reports[receiver], p, flow->to->qp) : NULL;
 
-	if (!flow->w || !p->sender_known || !passes_whole(flow->w))
-		return;
-	receiver = !p->sender;
-	c = conversation_to(j->reports[receiver], p->from, p->to, flow->to->qp,
-		p->shared ? p->network : 0, &side);
-	if (!c || !trusted(&j->trust[receiver]) ||
-		rd_side_incident(&c->side[side], RD_INC_CE)->count ||
-		rd_side_incident(&c->side[side], RD_INC_CNP)->count < 2)
+	if (!s || !flow->w || !p->sender_known || !passes_whole(flow->w) ||
+		!trusted(&j->trust[receiver]) || rd_side_incident(s, RD_INC_CE)->count ||
+		rd_side_incident(s, RD_INC_CNP)->count < 2)
 		return;
 	j->r->verdict.places = RD_PLACE_RECEIVER_NIC;
 	assume(j, x, receiver, j->r->verdict.receiver);

@@ -65,20 +65,18 @@ bool foreign_take(struct rd_analysis *a, const struct item *it)
 
 static void unread_add(struct rd_analysis *a, enum rd_unread_why why, int number)
 {
-	struct rd_unread *u = a->unread;
-	unsigned int i;
+	struct rd_unread *u = RD_FIND(
+		known, a->unread, a->n_unread, known->why == why && known->number == number);
 
-	for (i = 0; i < a->n_unread; i++)
-		if (u[i].why == why && u[i].number == number)
-			break;
-	if (i == RD_UNREAD_KINDS)
-		u[--i].number = -1;
-	if (i == a->n_unread) {
-		u[i].why = why;
-		u[i].number = number;
-		a->n_unread++;
+	if (!u && a->n_unread == RD_UNREAD_KINDS) {
+		u = &a->unread[RD_UNREAD_KINDS - 1];
+		u->number = -1;
+	} else if (!u) {
+		u = &a->unread[a->n_unread++];
+		u->why = why;
+		u->number = number;
 	}
-	incident_add(&u[i].frames, 1, a->frame, a->ns);
+	incident_add(&u->frames, 1, a->frame, a->ns);
 	a->totals.unread++;
 }
 

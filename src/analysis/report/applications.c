@@ -89,19 +89,15 @@ static bool operation_add(
 static bool status_add(
 	struct rd_application *app, const struct app_queue *q, const struct app_status *from)
 {
-	struct rd_app_status made = {.code = from->code}, *added;
+	struct rd_app_status made = {.code = from->code}, *added, *known;
 
 	operation_name(made.operation, q, from->operation);
 	q->app->status(made.name, RD_APP_NAME, from->operation, from->code);
-	for (size_t i = 0; i < app->n_statuses; i++) {
-		struct rd_app_status *s = &app->statuses[i];
-
-		if (s->code == made.code && !strcmp(s->operation, made.operation)) {
-			incident_join(&s->replies, &from->replies);
-			return true;
-		}
-	}
-	if (app->n_statuses == STATUSES_MAX)
+	known = RD_FIND(s, app->statuses, app->n_statuses,
+		s->code == made.code && !strcmp(s->operation, made.operation));
+	if (known)
+		incident_join(&known->replies, &from->replies);
+	if (known || app->n_statuses == STATUSES_MAX)
 		return true;
 	added = rd_append(&app->statuses, app->n_statuses, sizeof(*added));
 	if (!added)

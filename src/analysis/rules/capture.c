@@ -187,11 +187,7 @@ static bool may_have_moved(const struct look *l)
 }
 
 /* --time: the capture has frames, but none in that time. */
-static bool no_frames_in_time(const struct look *l, struct rd_finding *f)
-{
-	(void)f;
-	return !l->nth && l->a->config.to_ns && !l->r->totals.frames && l->a->frame;
-}
+WHETHER(are_none_in_time, !l->nth && l->a->config.to_ns && !l->r->totals.frames && l->a->frame)
 
 static bool no_such_qp(const struct look *l, struct rd_finding *f)
 {
@@ -400,9 +396,10 @@ const struct rule rules_of_capture[] = {
 			IF(may_be_unread, "frames are cut, fragments, or not understood")},
 		.cause = CAUSE(SAYS_NOTHING, "NOTHING", "The capture shows no RDMA traffic.",
 			RD_POSSIBLE, NULL, 0, ANYWHERE(0))},
-	{"no-frames-in-time", RD_SEV_NOTE, RD_CERTAIN, 0, no_frames_in_time,
+	{"no-frames-in-time", RD_SEV_NOTE, RD_CERTAIN, 0, NULL,
 		"no frame of the capture is in the time that was asked for",
 		"{all_frames frame} outside of --time; nothing more is known",
+		.when = are_none_in_time,
 		.meaning = "--time counts seconds from the first frame of the first file",
 		.next = "look at the times of the files: analyze -v without --time",
 		.cause = CAUSE(SAYS_NOTHING, "NOTHING",

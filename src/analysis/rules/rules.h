@@ -19,7 +19,7 @@ struct look {
 	unsigned int nth;  /* rules over the capture: the number of findings of this rule so far */
 	uint64_t missed;   /* frames of all QPs that the capture missed */
 	const char *where; /* NULL: the conversation, or the capture */
-	const struct sight *ends;   /* of rules over two ends (ends/sight.h) */
+	const struct sight *ends;   /* of rules over two ends (ends/ends.h) */
 	const struct rd_path_qp *w; /* the same: the packets to a QP; NULL: over a path */
 	const struct rd_finding *f; /* the finding so far: its evidence */
 };

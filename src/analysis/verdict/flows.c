@@ -4,28 +4,12 @@
 #include <rdmadump/hash.h>
 #include <stdlib.h>
 
-/* Adds a text and its end; returns the number of words. */
-static unsigned int hash_text(struct rd_hash *h, const char *text)
-{
-	const size_t length = strlen(text) + 1;
-	unsigned int words = 0;
-
-	for (size_t i = 0; i < length; i += sizeof(uint64_t), words++) {
-		const size_t left = length - i;
-		uint64_t word = 0;
-
-		memcpy(&word, text + i, left < sizeof(word) ? left : sizeof(word));
-		rd_hash_add(h, word);
-	}
-	return words;
-}
-
 static size_t slot_of(const struct rd_report *r, const char *from, const char *to, uint32_t qp)
 {
 	struct rd_hash h = rd_hash_begin();
-	unsigned int words = hash_text(&h, from);
+	unsigned int words = rd_hash_add_bytes(&h, from, strlen(from));
 
-	words += hash_text(&h, to);
+	words += rd_hash_add_bytes(&h, to, strlen(to));
 	rd_hash_add(&h, qp);
 	return (size_t)rd_hash_end(&h, words + 1) & (r->n_flow_slots - 1);
 }
