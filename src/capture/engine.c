@@ -310,7 +310,7 @@ int rd_capture_run(
 
 	e.control = (struct control){
 		.c = c, .config = config, .err = err, .live = config->n_sources, .wake_fd = -1};
-	pthread_mutex_init(&e.control.lock, NULL);
+	e.control.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	rd_clock_set(&clock);
 	c->start_ns = c->end_ns = rd_clock_now(&clock);
 	number_ifaces(&e);
@@ -332,6 +332,5 @@ int rd_capture_run(
 	for (unsigned int i = 0; e.lanes && i < e.n_lanes; i++)
 		lane_close(&e.lanes[i]);
 	free(e.lanes);
-	pthread_mutex_destroy(&e.control.lock);
 	return rc;
 }

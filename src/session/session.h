@@ -164,8 +164,7 @@ bool out_to_pipe(const struct rd_session *s);
 const char *out_compression(const struct rd_session *s);
 
 /* recording.c: facts before and after a trigger. */
-void recording_init(struct rd_session *s);
-void recording_fini(struct rd_session *s);
+void recording_free(struct rd_session *s);
 /* Reads facts if they are due; from the thread that reads counters, or before it runs. */
 void recording_read(struct rd_session *s);
 /* rd_sink_ending's `facts`. */
