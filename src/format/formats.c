@@ -10,27 +10,18 @@ static const struct rd_format *const formats[] = {FORMATS(FORMAT_ROW)};
 
 /* The link types that a file may declare for a link; the first one is used unless dlt= is given. */
 static const struct {
-	enum rd_link link;
 	const char *name;
 	int dlts[3];
 } link_table[] = {
-	{RD_LINK_ETHERNET, "Ethernet", {DLT_EN10MB, DLT_ERF}},
-	{RD_LINK_INFINIBAND, "InfiniBand", {DLT_ERF, DLT_INFINIBAND}},
-	{RD_LINK_RAW, "another link type", {0}},
-	{RD_LINK_SLL, "LINUX_SLL", {0}},
-	{RD_LINK_SLL2, "LINUX_SLL2", {0}},
-	{RD_LINK_IP, "raw IP", {0}},
-	{RD_LINK_NULL, "loopback", {0}},
-	{RD_LINK_UNKNOWN, "an unknown link type", {0}},
+	[RD_LINK_ETHERNET] = {"Ethernet", {DLT_EN10MB, DLT_ERF}},
+	[RD_LINK_INFINIBAND] = {"InfiniBand", {DLT_ERF, DLT_INFINIBAND}},
+	[RD_LINK_RAW] = {"another link type", {0}},
+	[RD_LINK_SLL] = {"LINUX_SLL", {0}},
+	[RD_LINK_SLL2] = {"LINUX_SLL2", {0}},
+	[RD_LINK_IP] = {"raw IP", {0}},
+	[RD_LINK_NULL] = {"loopback", {0}},
+	[RD_LINK_UNKNOWN] = {"an unknown link type", {0}},
 };
-
-static unsigned int link_row(enum rd_link link)
-{
-	for (unsigned int i = 0; i < RD_COUNT(link_table); i++)
-		if (link_table[i].link == link)
-			return i;
-	return RD_COUNT(link_table) - 1;
-}
 
 static const struct rd_format *format_by_name(const char *name, size_t len)
 {
@@ -123,8 +114,8 @@ static int check_same(const struct rd_iface *ifaces, unsigned int n, struct rd_e
 				"a file holds one link type only (libpcap refuses mixtures): write "
 				"one file for each",
 				"'%s' (interface %u) is %s and '%s' (interface 0) is %s",
-				iface_name(b), i, link_table[link_row(b->link)].name, iface_name(a),
-				link_table[link_row(a->link)].name);
+				iface_name(b), i, link_table[b->link].name, iface_name(a),
+				link_table[a->link].name);
 		if (a->snaplen != b->snaplen)
 			return rd_fail(err, RD_CLASS_USAGE, 0,
 				"a file has one limit only (libpcap refuses mixtures): cut both at "
@@ -138,10 +129,9 @@ static int check_same(const struct rd_iface *ifaces, unsigned int n, struct rd_e
 
 static int choose_dlt(struct rd_encoder *e, int wanted, struct rd_error *err)
 {
-	unsigned int row = link_row(e->n_ifaces ? e->ifaces[0].link : RD_LINK_ETHERNET);
-	const enum rd_link link = link_table[row].link;
+	const enum rd_link link = e->n_ifaces ? e->ifaces[0].link : RD_LINK_ETHERNET;
 	const bool keeps = rd_link_keeps_dlt(link);
-	const int *dlts = link_table[row].dlts;
+	const int *dlts = link_table[link].dlts;
 	int kept[2] = {0};
 
 	if (keeps) {
@@ -165,7 +155,7 @@ static int choose_dlt(struct rd_encoder *e, int wanted, struct rd_error *err)
 		if (!dlts[i])
 			return rd_fail(err, RD_CLASS_USAGE, 0,
 				"omit dlt=, or give dlt=197 for ERF or dlt=247 for bare InfiniBand",
-				"%s cannot be written as link type %d", link_table[row].name,
+				"%s cannot be written as link type %d", link_table[link].name,
 				wanted);
 		e->dlt = dlts[i];
 	}
