@@ -57,7 +57,7 @@ void output_fini(struct output *out)
 {
 	stage_close(out->stage);
 	if (out->compressor)
-		out->compression->close(out->compressor);
+		compressor_close(out->compressor);
 	free(out->packed);
 }
 

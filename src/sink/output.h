@@ -34,10 +34,10 @@ struct compression {
 	/* Returns the length of its output at `to`; 0: a failure, or an empty first block. */
 	size_t (*pack)(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
 		size_t len, enum block block);
-	void (*close)(struct compressor *c);
 };
 
 extern const struct compression compressions[];
+void compressor_close(struct compressor *c);
 
 struct output;
 struct stage;
