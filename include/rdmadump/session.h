@@ -140,10 +140,7 @@ struct rd_counter_change {
 struct rd_session_result {
 	bool ran; /* outputs were open and devices started; else only `error` is valid */
 	enum rd_end end;
-	/* The cause of RD_END_WATCH, if it was not one of the caller's watches. */
-	bool stopped;		   /* rd_session_stop() */
-	bool paused;		   /* by stop_on_pause */
-	bool duration_over;	   /* duration_s */
+	bool paused;		   /* by stop_on_pause: a cause of RD_END_WATCH */
 	bool broken_pipe;	   /* the reader of the output closed it: no error */
 	struct rd_error error;	   /* class NONE: all went well */
 	uint64_t start_ns, end_ns; /* Unix epoch */

@@ -28,10 +28,8 @@ static bool is_control(uint16_t ethertype)
 		0x8902, /* CFM */
 	};
 
-	for (size_t i = 0; i < RD_COUNT(types); i++)
-		if (types[i] == ethertype)
-			return true;
-	return ethertype <= LLC_LENGTH_MAX;
+	return ethertype <= LLC_LENGTH_MAX ||
+	       RD_ANY(type, types, RD_COUNT(types), *type == ethertype);
 }
 
 /* Start of user data in an ICMP message; caplen if it has none. */

@@ -193,12 +193,6 @@ static void stop_sources(const struct rd_capture_config *config, unsigned int n)
 		config->sources[n]->ops->stop(config->sources[n]);
 }
 
-static void watched(struct engine *e, unsigned int index)
-{
-	if (control_watched(&e->control, index))
-		lanes_rotate(e->lanes, e->n_lanes);
-}
-
 static void watch(struct engine *e, int epfd)
 {
 	struct epoll_event events[16];
@@ -206,10 +200,10 @@ static void watch(struct engine *e, int epfd)
 	uint64_t count;
 
 	for (int i = 0; i < n; i++) {
-		if ((enum fd_kind)(events[i].data.u64 >> 32) == FD_WATCH)
-			watched(e, (uint32_t)events[i].data.u64);
-		else
+		if ((enum fd_kind)(events[i].data.u64 >> 32) != FD_WATCH)
 			eventfd_read(e->control.wake_fd, &count);
+		else if (control_watched(&e->control, (uint32_t)events[i].data.u64))
+			lanes_rotate(e->lanes, e->n_lanes);
 	}
 }
 
@@ -310,7 +304,7 @@ int rd_capture_run(
 
 	e.control = (struct control){
 		.c = c, .config = config, .err = err, .live = config->n_sources, .wake_fd = -1};
-	pthread_mutex_init(&e.control.lock, NULL);
+	e.control.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	rd_clock_set(&clock);
 	c->start_ns = c->end_ns = rd_clock_now(&clock);
 	number_ifaces(&e);
@@ -332,6 +326,5 @@ int rd_capture_run(
 	for (unsigned int i = 0; e.lanes && i < e.n_lanes; i++)
 		lane_close(&e.lanes[i]);
 	free(e.lanes);
-	pthread_mutex_destroy(&e.control.lock);
 	return rc;
 }

@@ -58,7 +58,7 @@ static int add_term(
 	int rc;
 
 	*w = (struct wanted){.term = term, .match = term->match};
-	rc = term->compile(&w->state, &use, err);
+	rc = term->compile ? term->compile(&w->state, &use, err) : 0;
 	if (rc) {
 		drop(w);
 		return rc;

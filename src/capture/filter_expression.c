@@ -40,50 +40,33 @@ struct expression {
 	uint32_t skip; /* bytes of the frame before the part that the program sees */
 };
 
-/* The link type and offset for which libpcap compiles the filter. */
-struct target {
+/* The link type and offset for which libpcap compiles the filter; 0: it has none for that link. */
+static const struct target {
 	int dlt;
 	uint32_t skip;
+} targets[] = {
+	[RD_LINK_ETHERNET] = {DLT_EN10MB, 0},
+	[RD_LINK_SLL] = {DLT_LINUX_SLL, 0},
+	[RD_LINK_SLL2] = {DLT_LINUX_SLL2, 0},
+	[RD_LINK_IP] = {DLT_RAW, 0},
+	/* libpcap's own filter for it knows only this machine's byte order */
+	[RD_LINK_NULL] = {DLT_RAW, 4},
 };
-
-/* False: libpcap has no filters for it. */
-static bool target_of(enum rd_link link, struct target *target)
-{
-	switch (link) {
-	case RD_LINK_ETHERNET:
-		*target = (struct target){DLT_EN10MB, 0};
-		return true;
-	case RD_LINK_SLL:
-		*target = (struct target){DLT_LINUX_SLL, 0};
-		return true;
-	case RD_LINK_SLL2:
-		*target = (struct target){DLT_LINUX_SLL2, 0};
-		return true;
-	case RD_LINK_IP:
-		*target = (struct target){DLT_RAW, 0};
-		return true;
-	case RD_LINK_NULL: /* libpcap's own filter for it knows only this machine's byte order */
-		*target = (struct target){DLT_RAW, 4};
-		return true;
-	default:
-		return false;
-	}
-}
 
 int rd_expression_compile(void **state, const struct rd_term_use *use, struct rd_error *err)
 {
+	const struct target *target = &targets[use->link];
 	struct expression *e;
-	struct target target;
 	pcap_t *pcap;
 	int rc = 0;
 
-	if (!target_of(use->link, &target))
+	if (!target->dlt)
 		return refuse_link(use, err);
 	*state = e = calloc(1, sizeof(*e));
-	pcap = e ? pcap_open_dead(target.dlt, SNAPLEN) : NULL;
+	pcap = e ? pcap_open_dead(target->dlt, SNAPLEN) : NULL;
 	if (!pcap)
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "compiling the filter");
-	e->skip = target.skip;
+	e->skip = target->skip;
 	/* A netmask of 0, as tcpdump -r uses for "ip broadcast". */
 	if (pcap_compile(pcap, &e->program, use->text, 1, 0) < 0)
 		rc = rd_fail(err, RD_CLASS_USAGE, 0, "see pcap-filter(7)",

@@ -104,18 +104,14 @@ static const char *verb_of(const char *name)
 
 static bool add_class(struct opcode_set *set, const char *name)
 {
-	for (size_t i = 0; i < RD_COUNT(classes); i++) {
-		const struct opcode_class *c = &classes[i];
+	const struct opcode_class *c =
+		RD_FIND(k, classes, RD_COUNT(classes), !strcmp(k->name, name));
 
-		if (strcmp(c->name, name))
-			continue;
-		for (unsigned int code = 0; code < 256; code++)
-			if (c->transport == ALL_TRANSPORTS ? rd_opcodes[code].bits & c->bits
-							   : code >> 5 == c->transport)
-				set->ask[code] |= c->ask;
-		return true;
-	}
-	return false;
+	for (unsigned int code = 0; c && code < 256; code++)
+		if (c->transport == ALL_TRANSPORTS ? rd_opcodes[code].bits & c->bits
+						   : code >> 5 == c->transport)
+			set->ask[code] |= c->ask;
+	return c;
 }
 
 static bool add_name(struct opcode_set *set, const char *name)

@@ -47,14 +47,6 @@ static bool match_direction(
 
 /* --- transport -------------------------------------------------------------------------- */
 
-static int compile_roce(void **state, const struct rd_term_use *use, struct rd_error *err)
-{
-	(void)state;
-	(void)use;
-	(void)err;
-	return 0;
-}
-
 static bool match_roce(const void *state, const struct rd_frame *frame, const struct rd_packet *p)
 {
 	(void)state;
@@ -145,8 +137,7 @@ const struct rd_term rd_terms[] = {
 	{"-Q", NULL, FIELD(direction), .compile = compile_direction, .match = match_direction},
 	{"", NULL, FIELD(expression), .compile = rd_expression_compile,
 		.match = rd_expression_match, .free = rd_expression_free},
-	{"--roce", NULL, FIELD(roce), .flag = true, .packet = true, .compile = compile_roce,
-		.match = match_roce},
+	{"--roce", NULL, FIELD(roce), .flag = true, .packet = true, .match = match_roce},
 	{"--qp", "QP number", FIELD(qp), .packet = true, .compile = compile_numbers,
 		.match = match_qp, .free = free},
 	{"--src-qp", "QP number", FIELD(src_qp), .packet = true, .compile = compile_numbers,

@@ -66,11 +66,9 @@ static int fail_without_devices(const struct rd_devices *devices, struct rd_erro
 
 static bool port_has_netdev(const struct rd_port *port, const char *name)
 {
-	for (unsigned int i = 0; i < port->n_netdevs; i++)
-		if (!strcmp(port->netdevs[i].name, name))
-			return true;
 	/* A VLAN of the port is known only by its GIDs. */
-	return RD_ANY(g, port->gids, port->n_gids, !strcmp(g->ndev, name));
+	return RD_ANY(n, port->netdevs, port->n_netdevs, !strcmp(n->name, name)) ||
+	       RD_ANY(g, port->gids, port->n_gids, !strcmp(g->ndev, name));
 }
 
 static bool is_pci(const struct rd_device *device, const char *name)
@@ -94,10 +92,9 @@ static bool is_active(const struct rd_port *port)
 /* The first active port, else the first, NULL without any. */
 static const struct rd_port *port_by_state(const struct rd_device *device)
 {
-	for (unsigned int i = 0; i < device->n_ports; i++)
-		if (is_active(&device->ports[i]))
-			return &device->ports[i];
-	return device->n_ports ? device->ports : NULL;
+	const struct rd_port *active = RD_FIND(p, device->ports, device->n_ports, is_active(p));
+
+	return active || !device->n_ports ? active : device->ports;
 }
 
 struct match {
@@ -107,12 +104,8 @@ struct match {
 
 static bool find_by_device(const struct rd_devices *devices, const char *name, struct match *match)
 {
-	for (size_t i = 0; i < devices->n; i++)
-		if (!strcmp(devices->dev[i].name, name)) {
-			*match = (struct match){&devices->dev[i], NULL};
-			return true;
-		}
-	return false;
+	*match = (struct match){RD_FIND(d, devices->dev, devices->n, !strcmp(d->name, name)), NULL};
+	return match->device;
 }
 
 /*

@@ -58,11 +58,8 @@ static uint32_t owner_of(const struct icmd *icmd)
 
 static bool is_orphan(const struct icmd *icmd, uint32_t holder)
 {
-	bool is = false;
-
-	for (unsigned int i = 0; i < SNIFFER_ORPHANS; i++)
-		is |= holder == (uint32_t)icmd->record->orphans[i];
-	return is && holder;
+	return holder &&
+	       RD_ANY(pid, icmd->record->orphans, SNIFFER_ORPHANS, holder == (uint32_t)*pid);
 }
 
 /* This process holds the semaphore, so no killed process does. */

@@ -57,10 +57,10 @@ void rd_loss_read(const char *sysroot, const struct rd_device *device, unsigned 
 static const uint64_t *value_of(
 	const struct rd_loss_counters *counters, const struct rd_counter_kind *kind)
 {
-	for (unsigned int i = 0; i < counters->n; i++)
-		if (counters->counter[i].kind == kind)
-			return &counters->counter[i].value;
-	return NULL;
+	const struct rd_loss_counter *found =
+		RD_FIND(c, counters->counter, counters->n, c->kind == kind);
+
+	return found ? &found->value : NULL;
 }
 
 /*

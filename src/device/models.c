@@ -92,7 +92,7 @@ static const struct model {
 };
 
 /* Devices without known PCI ids: software, and what only the driver identifies. */
-static const struct {
+static const struct driver_model {
 	const char *driver, *name;
 } by_driver[] = {
 	{"rdma_rxe", "software RoCE"},
@@ -106,12 +106,11 @@ static const struct {
 
 const char *rd_device_model(const struct rd_device *device)
 {
-	for (size_t i = 0; i < RD_COUNT(models); i++)
-		if (device->vendor_id == models[i].vendor && device->part_id >= models[i].first &&
-			device->part_id <= models[i].last)
-			return models[i].name;
-	for (size_t i = 0; i < RD_COUNT(by_driver); i++)
-		if (!strcmp(device->driver, by_driver[i].driver))
-			return by_driver[i].name;
-	return "";
+	const struct model *model = RD_FIND(m, models, RD_COUNT(models),
+		device->vendor_id == m->vendor && device->part_id >= m->first &&
+			device->part_id <= m->last);
+	const struct driver_model *driver =
+		RD_FIND(d, by_driver, RD_COUNT(by_driver), !strcmp(device->driver, d->driver));
+
+	return model ? model->name : driver ? driver->name : "";
 }

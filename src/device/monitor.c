@@ -52,13 +52,6 @@ static void set_timer(int fd, uint64_t first_ms, uint64_t every_ms)
 	timerfd_settime(fd, 0, &t, NULL);
 }
 
-static bool has_expired(int fd)
-{
-	uint64_t times;
-
-	return read(fd, &times, sizeof(times)) == sizeof(times);
-}
-
 static void read_ports_soon(struct rd_monitor *m)
 {
 	m->readings = 0;
@@ -226,9 +219,9 @@ static void take_all(struct rd_monitor *m)
 		take_uevents(m);
 	if (m->nldev)
 		take_notices(m);
-	if (has_expired(m->reading_timer))
+	if (rd_fd_fired(m->reading_timer))
 		read_ports(m);
-	if (has_expired(m->list_timer))
+	if (rd_fd_fired(m->list_timer))
 		compare_with_list(m);
 }
 

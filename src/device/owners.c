@@ -212,11 +212,6 @@ static struct owned *qp_find(struct rd_owners *o, uint32_t lqpn, struct owner *o
 	return q;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* --- events ----------------------------------------------------------------------------------- */
 
 static struct owned_list *live_bucket(struct rd_owners *o, uint64_t key)
@@ -262,7 +257,7 @@ void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_
 	q = live_take(o, event->key);
 	if (event->kind == RD_QP_DESTROYED) {
 		if (q)
-			q->qp.last_ns = later(q->qp.last_ns, event->time_ns);
+			q->qp.last_ns = RD_MAX(q->qp.last_ns, event->time_ns);
 		return;
 	}
 	if (event->port && event->port != port)
@@ -279,7 +274,7 @@ void rd_owners_event(struct rd_owners *o, unsigned int port, const struct rd_qp_
 	LIST_INSERT_HEAD(live_bucket(o, q->key), q, of_key);
 	if (!q->qp.first_ns || q->qp.first_ns > event->time_ns)
 		q->qp.first_ns = event->time_ns;
-	q->qp.last_ns = later(q->qp.last_ns, event->time_ns);
+	q->qp.last_ns = RD_MAX(q->qp.last_ns, event->time_ns);
 }
 
 void rd_owners_watched(struct rd_owners *o, uint64_t lost)
@@ -404,7 +399,7 @@ void rd_owners_add(struct rd_owners *o, const char *root, unsigned int port,
 			continue;
 		if (!q->qp.first_ns)
 			q->qp.first_ns = ns;
-		q->qp.last_ns = later(q->qp.last_ns, ns);
+		q->qp.last_ns = RD_MAX(q->qp.last_ns, ns);
 		if (r->has_rqpn && r->rqpn)
 			q->qp.rqpn = r->rqpn;
 	}

@@ -160,9 +160,8 @@ static bool is_other_netdev(const char *root, const char *name)
 	char text[32];
 
 	rd_sysfs_uevent(text, sizeof(text), "DEVTYPE", "%s/sys/class/net/%s/uevent", root, name);
-	for (size_t i = 0; i < RD_COUNT(kinds); i++)
-		if (!strcmp(text, kinds[i]))
-			return true;
+	if (RD_ANY(kind, kinds, RD_COUNT(kinds), !strcmp(text, *kind)))
+		return true;
 	/* Only a P_Key interface of IPoIB has this file. */
 	if (rd_sysfs_exists("%s/sys/class/net/%s/parent", root, name))
 		return true;

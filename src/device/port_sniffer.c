@@ -320,7 +320,7 @@ static int open_all(struct rd_port_sniffer *s, const struct rd_port_sniffer_conf
 	record->port = config->port;
 	rc = open_config(&h, err) < 0 || start(s, &h, err) < 0 ? -1 : 0;
 	/* From now on they belong to the helper process alone. */
-	sniffer_record_close(record);
+	rd_fd_close(&record->fd);
 	rd_fd_close(&h.config_fd);
 	return rc < 0 ? -1 : ask(s, &first, err);
 }

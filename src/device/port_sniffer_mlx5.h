@@ -50,7 +50,8 @@ struct sniffer_record {
 
 /*
  * Opens and locks the file of the PCI function. *left: its previous content; helper 0: it was
- * empty. -1 with RD_CLASS_DEVICE if it cannot be created, or if another capture holds it.
+ * empty. -1 with RD_CLASS_DEVICE if it cannot be created, or if another capture holds it. Closing
+ * r->fd releases this process' lock.
  */
 int sniffer_record_open(struct sniffer_record *r, struct sniffer_record *left, const char *pci,
 	struct rd_error *err);
@@ -63,8 +64,6 @@ bool sniffer_record_is_clean(const struct sniffer_record *r);
 int sniffer_record_write(const struct sniffer_record *r);
 /* Nothing is left to undo: the file becomes empty. */
 void sniffer_record_clear(struct sniffer_record *r);
-/* Closes the file, which releases the lock of this process. */
-void sniffer_record_close(struct sniffer_record *r);
 
 /*
  * The gateway of a ConnectX-4 or later adapter into its own address spaces: a vendor-specific

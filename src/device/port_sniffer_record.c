@@ -107,7 +107,7 @@ int sniffer_record_open(struct sniffer_record *r, struct sniffer_record *left, c
 	read_line(r->fd, left);
 	if (!locked)
 		return 0;
-	sniffer_record_close(r);
+	rd_fd_close(&r->fd);
 	if (locked == EWOULDBLOCK)
 		return fail_used(left, pci, err);
 	return rd_fail(err, RD_CLASS_DEVICE, locked, NULL, "cannot lock '%s'", path);
@@ -148,9 +148,4 @@ void sniffer_record_clear(struct sniffer_record *r)
 {
 	if (r->fd >= 0 && ftruncate(r->fd, 0) < 0)
 		rd_log(RD_LOG_DEBUG, "record of the port's sniffer: %s", strerror(errno));
-}
-
-void sniffer_record_close(struct sniffer_record *r)
-{
-	rd_fd_close(&r->fd);
 }

@@ -74,23 +74,20 @@ bool rd_reader_has_notes(const struct rd_reader *r)
 	return r->notes.n != 0;
 }
 
+static int by_frame(const void *a, const void *b)
+{
+	return RD_ORDER(
+		((const struct frame_note *)a)->frame, ((const struct frame_note *)b)->frame);
+}
+
 bool rd_reader_note(const struct rd_reader *r, unsigned int i, struct rd_note *note)
 {
-	unsigned int low = 0, high = r->notes.n;
+	const struct frame_note key = {.frame = i}, *n;
 
-	while (low < high) {
-		unsigned int middle = low + (high - low) / 2;
-		const struct frame_note *n = &r->notes.list[middle];
-
-		if (n->frame == i) {
-			note->dropped = n->dropped;
-			note->comment = n->comment ? r->notes.texts + n->comment - 1 : NULL;
-			return true;
-		}
-		if (n->frame < i)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
+	n = r->notes.n ? bsearch(&key, r->notes.list, r->notes.n, sizeof(key), by_frame) : NULL;
+	if (!n)
+		return false;
+	note->dropped = n->dropped;
+	note->comment = n->comment ? r->notes.texts + n->comment - 1 : NULL;
+	return true;
 }

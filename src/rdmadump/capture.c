@@ -57,6 +57,7 @@ static int settle(struct capture_options *o, struct rd_error *err)
 		o->session.out.rotation.ring = o->files;
 	else if (o->files)
 		o->session.out.rotation.files = o->files;
+	o->session.out.rotation.timed = o->session.slice_s != 0;
 	if (options_check(o, err) < 0)
 		return -1;
 	o->session.filter.expression = o->filter_file ? o->filter_file : o->words;
@@ -98,9 +99,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int rd_cmd_capture(int argc, char **argv)
 {
-	static struct capture_options o = {.session = {.device.log2_buffers = RD_LOG2_BUFFERS,
-						   .device.latency_ms = RD_LATENCY_MS,
-						   .out.buffer = RD_BUFFER_BYTES}};
+	static struct capture_options o = {.session = {SESSION_DEFAULTS}};
 	static struct capture_run run = {.opt = &o};
 	static const struct argp argp = {
 		.parser = parse,

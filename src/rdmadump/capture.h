@@ -34,6 +34,11 @@ struct capture_options {
 
 #define RD_BUFFER_BYTES ((uint64_t)256 << 20)
 
+/* Of a struct rd_session_config. */
+#define SESSION_DEFAULTS                                                                           \
+	.device.log2_buffers = RD_LOG2_BUFFERS, .device.latency_ms = RD_LATENCY_MS,                \
+	.out.buffer = RD_BUFFER_BYTES
+
 struct live;
 struct capture_run;
 

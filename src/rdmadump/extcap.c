@@ -369,9 +369,7 @@ static int parse(struct request *r, int argc, char **argv)
 
 int extcap_run(int argc, char **argv)
 {
-	static struct request r = {.o = {.session = {.device.log2_buffers = RD_LOG2_BUFFERS,
-						 .device.latency_ms = RD_LATENCY_MS,
-						 .out.buffer = RD_BUFFER_BYTES}}};
+	static struct request r = {.o = {.session = {SESSION_DEFAULTS}}};
 	struct rd_devices devices;
 	struct rd_error err;
 	struct place p;

@@ -90,21 +90,16 @@ static int start(struct live *l)
 	static char json[] = "--json", input[] = "-";
 	char *program = l->program;
 	char *argv[] = {program, input, l->r->opt->json ? json : NULL, NULL};
-	int to[2], from[2] = {-1, -1}, rc;
+	int to[2] = {-1, -1}, from[2] = {-1, -1}, rc = 0;
 	struct rd_spawn how = {.own_group = true};
 
-	if (pipe2(to, O_CLOEXEC) < 0)
-		return errno;
-	if (l->r->opt->json && pipe2(from, O_CLOEXEC) < 0) {
+	if (pipe2(to, O_CLOEXEC) < 0 || (l->r->opt->json && pipe2(from, O_CLOEXEC) < 0))
 		rc = errno;
-		close(to[0]);
-		close(to[1]);
-		return rc;
-	}
 	how.in = to[0];
 	how.out = l->r->opt->json ? from[1] : capture_to_pipe(l->r->opt) ? STDERR_FILENO : 0;
-	rc = rd_spawn(&l->pid, argv, &how);
-	close(to[0]);
+	if (!rc)
+		rc = rd_spawn(&l->pid, argv, &how);
+	rd_fd_close(&to[0]);
 	rd_fd_close(&from[1]);
 	l->to = to[1];
 	l->from = from[0];
@@ -176,17 +171,11 @@ void live_stop(struct live *l)
 	flush(l);
 }
 
-/* The input ends: the program reports. */
-static void close_input(struct live *l)
-{
-	rd_fd_close(&l->to);
-}
-
 static void wait_for_end(struct live *l)
 {
 	int status = 0;
 
-	close_input(l);
+	rd_fd_close(&l->to);
 	if (l->failure == ECANCELED)
 		return;
 	if (l->pid)
@@ -206,7 +195,8 @@ json_t *live_json(struct live *l)
 	FILE *in = NULL;
 	json_t *json = NULL;
 
-	close_input(l);
+	/* The input ends: the program reports. */
+	rd_fd_close(&l->to);
 	if (l->from >= 0)
 		in = fdopen(l->from, "r");
 	if (in) {

@@ -33,18 +33,13 @@ static const struct key autostop_keys[] = {
 	{0},
 };
 
-static void time_files(struct rd_session_config *c)
-{
-	c->out.rotation.timed = true;
-}
-
 static void align_files(struct rd_session_config *c)
 {
-	c->out.rotation.timed = c->slice_aligned = true;
+	c->slice_aligned = true;
 }
 
 static const struct key ring_keys[] = {
-	{"duration", 1, SECONDS_MAX, 1, INTO(slice_s), time_files},
+	{"duration", 1, SECONDS_MAX, 1, INTO(slice_s), NULL},
 	{"interval", 1, SECONDS_MAX, 1, INTO(slice_s), align_files},
 	{"filesize", 1, UINT64_MAX / FILESIZE_UNIT, FILESIZE_UNIT, INTO(out.rotation.bytes), NULL},
 	{"files", 1, FILES_MAX, 1, INTO(out.rotation.ring), NULL},

@@ -139,14 +139,6 @@ int set_file_size(const struct option_use *use, struct rd_error *err)
 	return set_size(use, err);
 }
 
-int set_file_seconds(const struct option_use *use, struct rd_error *err)
-{
-	struct capture_options *o = use->settings;
-
-	o->session.out.rotation.timed = true;
-	return set_number(use, err);
-}
-
 /* --- memory ----------------------------------------------------------------------------- */
 
 /* dumpcap's -b and ibdump's. */

@@ -52,7 +52,7 @@ const struct cli_option *option_main(unsigned int i);
 option_setter set_instead;
 
 /* For one row (option_setters.c). */
-option_setter set_device, set_interface, set_autostop, set_snaplen, set_file_size, set_file_seconds,
+option_setter set_device, set_interface, set_autostop, set_snaplen, set_file_size,
 	set_burst_or_ring, set_buffer_size, set_mem_mode, set_queues, set_word, set_filter_file;
 
 /* Checks for contradictions once all options are read. Returns 0, or -1 with the error. */

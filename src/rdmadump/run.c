@@ -4,6 +4,7 @@
 #include "capture.h"
 #include "config.h"
 #include <errno.h>
+#include <rdmadump/fd.h>
 #include <unistd.h>
 
 /* --- one line per frame: times relative to another line, NAKs in colour ------------------- */
@@ -48,10 +49,9 @@ static void frame_line_put(FILE *out, struct frame_lines *lines, const struct rd
 static bool on_progress(void *ctx, int fd)
 {
 	struct capture_run *r = ctx;
-	uint64_t ticks;
 	char line[160];
 
-	if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks))
+	if (!rd_fd_fired(fd))
 		return false;
 	report_progress(r, false, line, sizeof(line));
 	rd_cli_status(line);

@@ -7,7 +7,6 @@
 #include "ending.h"
 #include <rdmadump/fd.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 
 void ending_block(struct ending *e)
 {
@@ -34,21 +33,12 @@ static bool on_signal(void *run, int fd)
 	return false;
 }
 
-static int second_timer(void)
-{
-	const struct itimerspec t = {.it_value.tv_sec = 1, .it_interval.tv_sec = 1};
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-
-	timerfd_settime(fd, 0, &t, NULL); /* of no timer, it fails */
-	return fd;
-}
-
 void ending_open(struct ending *e, bool (*tick)(void *run, int fd))
 {
 	e->watches[0] = (struct rd_watch){
 		signalfd(-1, &e->signals, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, e};
-	e->watches[1] =
-		(struct rd_watch){tick && isatty(STDERR_FILENO) ? second_timer() : -1, tick, e};
+	e->watches[1] = (struct rd_watch){
+		tick && isatty(STDERR_FILENO) ? rd_timer_open(1000000000) : -1, tick, e};
 }
 
 void ending_close(struct ending *e)

@@ -200,7 +200,7 @@ static void update(struct rd_recorder *r, struct watched_counter *w, const struc
 	snprintf(what, sizeof(what), "%s of %s:%u grew by %" PRIu64 " to %" PRIu64 "%s", c->name,
 		all->device, all->port, grown, c->value,
 		wrapped ? ", if it wrapped and was not reset" : "");
-	recorder_fire(r, w->trigger, what);
+	recorder_fire(r, w->trigger, NULL, what);
 }
 
 /*

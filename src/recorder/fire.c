@@ -54,8 +54,8 @@ static void add_pending(struct rd_recorder *r, const char *text)
 	r->has_pending = true;
 }
 
-/* at NULL: now, read under the lock: a file that began since would lack the frames before it. */
-static void fire(struct rd_recorder *r, struct trigger *t, const uint64_t *at, const char *what)
+/* `at` is read under the lock: a file that began since would lack the frames before it. */
+void recorder_fire(struct rd_recorder *r, struct trigger *t, const uint64_t *at, const char *what)
 {
 	enum rd_triggered result;
 	char text[TRIGGER_TEXT];
@@ -76,16 +76,6 @@ static void fire(struct rd_recorder *r, struct trigger *t, const uint64_t *at, c
 	}
 	pthread_mutex_unlock(&r->lock);
 	announce(r, t, result, text);
-}
-
-void recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what)
-{
-	fire(r, t, NULL, what);
-}
-
-void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, const char *what)
-{
-	fire(r, t, &ns, what);
 }
 
 bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame)

@@ -17,12 +17,6 @@
 #define WAIT_NS 20000000 /* between two checks whether all files are finished */
 #define ASKED	15	 /* checks between two calls of the caller's function */
 
-void follow_init(struct rd_recorder *r)
-{
-	pthread_mutex_init(&r->follow.child_lock, NULL);
-	pthread_cond_init(&r->follow.wake, NULL);
-}
-
 void follow_make_room(struct rd_recorder *r)
 {
 	struct follow *f = &r->follow;
@@ -156,21 +150,20 @@ static void *follow_run(void *arg)
 	return NULL;
 }
 
-int follow_start(struct rd_recorder *r)
+void follow_start(struct rd_recorder *r)
 {
 	int rc;
 
 	if (!r->config.program && !r->config.command)
-		return 0;
+		return;
 	rc = pthread_create(&r->follow.thread, NULL, follow_run, r);
 	if (rc) {
 		rd_log(RD_LOG_WARNING, "cannot start the thread that analyses files: %s",
 			strerror(rc));
-		return -1;
+		return;
 	}
 	pthread_setname_np(r->follow.thread, "analysis");
 	r->follow.running = true;
-	return 0;
 }
 
 static bool is_idle(struct rd_recorder *r)
@@ -210,11 +203,4 @@ void follow_finish(struct rd_recorder *r)
 	pthread_mutex_unlock(&r->lock);
 	pthread_join(f->thread, NULL);
 	f->running = false;
-}
-
-void follow_fini(struct rd_recorder *r)
-{
-	follow_finish(r);
-	pthread_cond_destroy(&r->follow.wake);
-	pthread_mutex_destroy(&r->follow.child_lock);
 }

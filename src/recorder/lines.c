@@ -27,7 +27,7 @@ static void judge(struct rd_recorder *r, struct lines *l)
 	l->judged = l->used;
 	if (!trigger_matches(l->trigger, text))
 		return;
-	recorder_fire(r, l->trigger, text);
+	recorder_fire(r, l->trigger, NULL, text);
 	l->judged = LINE_FIRED;
 }
 

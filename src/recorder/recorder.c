@@ -7,7 +7,6 @@
 #include <rdmadump/json.h>
 #include <rdmadump/units.h>
 #include <stdlib.h>
-#include <sys/timerfd.h>
 
 #define TICK_NS 250000000
 #define STEP_NS 1000000000 /* no smaller step of the system clock is reported */
@@ -33,7 +32,7 @@ static void fire_stalls(struct rd_recorder *r)
 	uint64_t ns;
 
 	while ((t = stall_next(&r->stall, &ns, what, sizeof(what))))
-		recorder_fire_at(r, t, ns, what);
+		recorder_fire(r, t, &ns, what);
 }
 
 static uint64_t on_frames(
@@ -242,9 +241,9 @@ static bool on_tick(void *ctx, int fd)
 {
 	struct rd_recorder *r = ctx;
 	struct rd_session_progress progress;
-	uint64_t ticks, now = rd_monotonic_ns();
+	uint64_t now = rd_monotonic_ns();
 
-	if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks))
+	if (!rd_fd_fired(fd))
 		return false;
 	check_wall_clock(r);
 	if (r->wire.stall) {
@@ -258,15 +257,6 @@ static bool on_tick(void *ctx, int fd)
 	pthread_mutex_unlock(&r->lock);
 	notify_alive(r);
 	return false;
-}
-
-static int tick_open(void)
-{
-	const struct itimerspec t = {.it_value.tv_nsec = TICK_NS, .it_interval.tv_nsec = TICK_NS};
-	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-
-	timerfd_settime(fd, 0, &t, NULL); /* of no timer, it fails */
-	return fd;
 }
 
 static void on_ready(void *ctx)
@@ -325,7 +315,7 @@ static void configure(struct rd_recorder *r)
 	r->recording.retention.found = on_found;
 	r->recording.retention.ended = on_dump;
 	r->recording.retention.ctx = r;
-	r->tick_fd = tick_open();
+	r->tick_fd = rd_timer_open(TICK_NS);
 	n = RD_MIN(n, RD_SESSION_WATCHES - 1);
 	if (n)
 		memcpy(r->watches, c->watches, n * sizeof(*r->watches));
@@ -406,9 +396,10 @@ int rd_recorder_open(struct rd_recorder **recorder, const struct rd_recorder_con
 	r->config = *config;
 	r->tick_fd = -1;
 	rd_clock_set(&r->wall);
-	pthread_mutex_init(&r->lock, NULL);
-	watch_init(r);
-	follow_init(r);
+	r->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	r->watch.stop_fd = r->watch.kmsg_fd = -1;
+	r->follow.child_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	r->follow.wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	if (open_parts(r, err) < 0) {
 		rd_recorder_close(r);
 		return -1;
@@ -437,7 +428,7 @@ void rd_recorder_close(struct rd_recorder *r)
 	tell_close(r);
 	counters_watch_fini(r);
 	rd_session_close(r->session);
-	follow_fini(r);
+	follow_finish(r);
 	wire_fini(&r->wire);
 	stall_fini(&r->stall);
 	for (unsigned int i = 0; i < r->n_triggers; i++)
@@ -446,13 +437,12 @@ void rd_recorder_close(struct rd_recorder *r)
 		file_free(&r->files[i]);
 	free(r->files);
 	rd_fd_close(&r->tick_fd);
-	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
 
 void rd_recorder_signal(struct rd_recorder *r)
 {
-	recorder_fire(r, &r->trigger[0], "");
+	recorder_fire(r, &r->trigger[0], NULL, "");
 }
 
 /* --- queries ----------------------------------------------------------------------------- */

@@ -184,10 +184,11 @@ struct rd_recorder {
 };
 
 /* fire.c */
-/* Fires a trigger that is not fired by a frame; `what` describes the event. From any thread. */
-void recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what);
-/* The same for an event at this timestamp of the frames. */
-void recorder_fire_at(struct rd_recorder *r, struct trigger *t, uint64_t ns, const char *what);
+/*
+ * Fires a trigger that is not fired by a frame; `what` describes the event. at: its timestamp, as
+ * frames have; NULL: now. From any thread.
+ */
+void recorder_fire(struct rd_recorder *r, struct trigger *t, const uint64_t *at, const char *what);
 /* A frame fired a trigger. Returns whether it gets a comment. From the lane's thread. */
 bool recorder_fire_frame(struct rd_recorder *r, struct trigger *t, const struct rd_frame *frame);
 
@@ -212,9 +213,8 @@ uint64_t lines_take(struct rd_recorder *r);
 void lines_close(struct rd_recorder *r);
 
 /* watch.c */
-void watch_init(struct rd_recorder *r);
 int watch_open(struct rd_recorder *r, struct rd_error *err);
-int watch_start(struct rd_recorder *r);
+void watch_start(struct rd_recorder *r);
 void watch_stop(struct rd_recorder *r);
 /* The device is lost to recording: fires `fatal` if no event said so. After watch_stop(). */
 void watch_fault(struct rd_recorder *r, const char *what);
@@ -232,13 +232,11 @@ bool sidecar_finish(struct sidecar *b, bool whole);
 void sidecar_clean(const struct rd_recorder *r);
 
 /* follow.c */
-void follow_init(struct rd_recorder *r);
-int follow_start(struct rd_recorder *r);
+void follow_start(struct rd_recorder *r);
 /* With the lock, before another file is added: the oldest one that waits may have to go. */
 void follow_make_room(struct rd_recorder *r);
 /* Waits until all files are analysed or the caller stops waiting. */
 void follow_finish(struct rd_recorder *r);
-void follow_fini(struct rd_recorder *r);
 
 /* state.c */
 /* Writes the textfile if it is due, or `now`. From the watching thread, and at the end. */

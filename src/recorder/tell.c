@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/spawn.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -85,26 +86,21 @@ static int begin(struct tell *t, int *own_in, int *own_out)
 {
 	char *argv[] = {
 		(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", ssh, t->host, t->script, NULL};
-	int in[2], out[2], rc;
+	int in[2] = {-1, -1}, out[2] = {-1, -1}, rc = 0;
 
-	if (pipe2(in, O_CLOEXEC | O_NONBLOCK) < 0)
-		return errno;
-	if (pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0) {
+	if (pipe2(in, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0)
 		rc = errno;
-		close(in[0]);
-		close(in[1]);
-		return rc;
-	}
 	/* The other process has ends that wait. */
 	fcntl(in[0], F_SETFL, 0);
 	fcntl(out[1], F_SETFL, 0);
-	rc = rd_spawn(
-		&t->child, argv, &(struct rd_spawn){.in = in[0], .out = out[1], .own_group = true});
-	close(in[0]);
-	close(out[1]);
+	if (!rc)
+		rc = rd_spawn(&t->child, argv,
+			&(struct rd_spawn){.in = in[0], .out = out[1], .own_group = true});
+	rd_fd_close(&in[0]);
+	rd_fd_close(&out[1]);
 	if (rc) {
-		close(in[1]);
-		close(out[0]);
+		rd_fd_close(&in[1]);
+		rd_fd_close(&out[0]);
 	}
 	*own_in = in[1];
 	*own_out = out[0];

@@ -27,10 +27,8 @@ static const struct trigger_name trigger_names[] = {
 #undef TRIGGER
 	{0}};
 
-static const struct {
-	const char *name;
-	uint8_t code;
-} nak_names[] = {{"sequence", 0}, {"invalid", 1}, {"access", 2}, {"operational", 3}};
+/* By code. */
+static const char *const nak_names[] = {"sequence", "invalid", "access", "operational"};
 
 static const char *const event_names[] = {
 #define EVENT(name, help) name,
@@ -72,13 +70,9 @@ static int parse_nak(struct trigger *t, const char *value, struct rd_error *err)
 {
 	uint64_t code;
 
-	for (size_t i = 0; i < RD_COUNT(nak_names); i++) {
-		if (strcmp(nak_names[i].name, value))
-			continue;
-		t->nak = nak_names[i].code;
-		return 0;
-	}
-	if (rd_parse_u64(value, 0, 31, &code))
+	for (code = 0; code < RD_COUNT(nak_names) && strcmp(nak_names[code], value); code++)
+		;
+	if (code == RD_COUNT(nak_names) && rd_parse_u64(value, 0, 31, &code))
 		return refuse(t, err,
 			"the code of a NAK must be sequence, invalid, access, operational or 0 to "
 			"31");

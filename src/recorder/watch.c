@@ -13,11 +13,6 @@
 #define STATE_NS 10000000000U /* between two writings of the textfile */
 #define RECORD	 8192	      /* longest record of /dev/kmsg: Documentation/ABI/testing/dev-kmsg */
 
-void watch_init(struct rd_recorder *r)
-{
-	r->watch.stop_fd = r->watch.kmsg_fd = -1;
-}
-
 /* --- open ------------------------------------------------------------------------------------ */
 
 static int open_kmsg(struct rd_recorder *r, struct rd_error *err)
@@ -86,24 +81,12 @@ static void take_events(struct rd_recorder *r)
 				continue;
 			snprintf(what, sizeof(what), "%s%s%s", e.device, *e.device ? ": " : "",
 				e.text);
-			recorder_fire(r, t, what);
+			recorder_fire(r, t, NULL, what);
 		}
 	}
 }
 
 /* --- kernel messages --------------------------------------------------------------------- */
-
-/* The message of one record; NULL: it has none. Changes the record. */
-static char *kmsg_message(char *record)
-{
-	char *message = strchr(record, ';');
-
-	if (!message)
-		return NULL;
-	message++;
-	message[strcspn(message, "\n")] = '\0';
-	return message;
-}
 
 static void match_kmsg(struct rd_recorder *r, const char *message)
 {
@@ -111,7 +94,7 @@ static void match_kmsg(struct rd_recorder *r, const char *message)
 		struct trigger *t = &r->trigger[i];
 
 		if (t->source == TRIGGER_KMSG && trigger_matches(t, message))
-			recorder_fire(r, t, message);
+			recorder_fire(r, t, NULL, message);
 	}
 }
 
@@ -131,9 +114,11 @@ static void take_kmsg(struct rd_recorder *r)
 		if (n <= 0)
 			return;
 		record[n] = '\0';
-		message = kmsg_message(record);
-		if (message)
-			match_kmsg(r, message);
+		message = strchr(record, ';');
+		if (!message)
+			continue;
+		message[strcspn(message, "\n")] = '\0';
+		match_kmsg(r, message + 1);
 	}
 }
 
@@ -201,11 +186,11 @@ void watch_fault(struct rd_recorder *r, const char *what)
 
 		if (t->source == TRIGGER_EVENT && strcmp(event, "device_fatal") == 0 &&
 			!atomic_load_explicit(&t->fired, memory_order_relaxed))
-			recorder_fire(r, t, what);
+			recorder_fire(r, t, NULL, what);
 	}
 }
 
-int watch_start(struct rd_recorder *r)
+void watch_start(struct rd_recorder *r)
 {
 	int rc = pthread_create(&r->watch.thread, NULL, watch_run, r);
 
@@ -214,11 +199,10 @@ int watch_start(struct rd_recorder *r)
 			"cannot start the thread that watches for triggers: %s; only frames and "
 			"SIGUSR1 fire",
 			strerror(rc));
-		return -1;
+		return;
 	}
 	pthread_setname_np(r->watch.thread, "triggers");
 	r->watch.running = true;
-	return 0;
 }
 
 void watch_stop(struct rd_recorder *r)

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void result_init(struct rd_probe_result *r)
-{
-	*r = (struct rd_probe_result){.values = json_object(), .found = json_array()};
-}
-
 void result_free(struct rd_probe_result *r)
 {
 	json_decref(r->values);

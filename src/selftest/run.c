@@ -220,11 +220,10 @@ static const json_t *document_add(struct rd_selftest *st, const struct rd_probe 
 static int add_probe(struct rd_selftest *st, const struct rd_probe *probe, struct rd_error *err)
 {
 	uint64_t start = rd_monotonic_ns();
-	struct rd_probe_result r;
+	struct rd_probe_result r = {.values = json_object(), .found = json_array()};
 	const json_t *object;
 	int outcome;
 
-	result_init(&r);
 	run_probe(st, probe, &r);
 	outcome = (int)r.outcome;
 	object = document_add(st, probe, &r, rd_monotonic_ns() - start);

@@ -200,7 +200,6 @@ struct rd_probe_result {
 	size_t n_cqes;
 };
 
-void result_init(struct rd_probe_result *r);
 void result_free(struct rd_probe_result *r);
 
 /* A named value; `unit` is "" for plain numbers. Replaces a value of the same name. */

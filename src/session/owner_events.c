@@ -163,7 +163,7 @@ void owner_events_open(struct rd_session *s)
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return;
-	pthread_mutex_init(&e->lock, NULL);
+	e->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	e->clock = &s->sampling.clock;
 	e->stop_fd = eventfd(0, EFD_CLOEXEC);
 	e->source = e->stop_fd < 0 ? NULL : rd_qp_events_open(e->clock, &err);
@@ -200,7 +200,6 @@ void owner_events_free(struct rd_session *s)
 		free(e->pending[i].who);
 	free(e->pending);
 	rd_fd_close(&e->stop_fd);
-	pthread_mutex_destroy(&e->lock);
 	free(e);
 	s->sampling.events = NULL;
 }

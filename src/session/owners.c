@@ -31,7 +31,7 @@ static bool is_over(void *ctx)
 
 void owners_init(struct rd_session *s)
 {
-	pthread_mutex_init(&s->sampling.lock, NULL);
+	s->sampling.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	rd_resources_stop_when(is_over, s);
 }
 
@@ -228,5 +228,4 @@ void owners_free(struct rd_session *s)
 	owner_events_free(s);
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++)
 		rd_owners_free(s->sampling.owners[i]);
-	pthread_mutex_destroy(&s->sampling.lock);
 }

@@ -11,12 +11,7 @@
 #define TIMES_READ    50	  /* reading facts takes at most this fraction (1/N) of the time */
 #define LATE_NS	      1000000000U /* a file begins at most so long after its first frame arrived */
 
-void recording_init(struct rd_session *s)
-{
-	pthread_mutex_init(&s->recording.lock, NULL);
-}
-
-void recording_fini(struct rd_session *s)
+void recording_free(struct rd_session *s)
 {
 	struct recording *r = &s->recording;
 
@@ -24,7 +19,6 @@ void recording_fini(struct rd_session *s)
 		rd_facts_free(&r->snapshot[i].facts);
 	rd_facts_free(&r->begin.facts);
 	rd_facts_free(&r->end);
-	pthread_mutex_destroy(&r->lock);
 }
 
 static uint64_t lost_now(const struct rd_session *s)

@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
 
 #define FLUSH_NS	    100000000U	/* slow traffic: `kill -9` loses at most this much */
 #define FLUSH_COMPRESSED_NS 1000000000U /* small blocks compress badly */
@@ -59,36 +58,20 @@ static void account_result(struct rd_session *s)
 
 /* --- ends and time slices --------------------------------------------------------------- */
 
-static bool ticked(int fd)
-{
-	uint64_t ticks;
-
-	return read(fd, &ticks, sizeof(ticks)) == sizeof(ticks);
-}
-
 static bool on_slice(void *ctx, int fd)
 {
 	struct rd_session *s = ctx;
 
-	if (ticked(fd))
+	if (rd_fd_fired(fd))
 		s->capture.rotate = true;
 	return false;
 }
 
-static bool on_duration(void *ctx, int fd)
+/* duration_s is over, or rd_session_stop() was called. */
+static bool on_end(void *ctx, int fd)
 {
-	struct rd_session *s = ctx;
-
-	s->result.duration_over = ticked(fd);
-	return s->result.duration_over;
-}
-
-static bool on_stop(void *ctx, int fd)
-{
-	struct rd_session *s = ctx;
-
-	s->result.stopped = ticked(fd);
-	return s->result.stopped;
+	(void)ctx;
+	return rd_fd_fired(fd);
 }
 
 void rd_session_stop(struct rd_session *s)
@@ -262,8 +245,8 @@ static void run(struct rd_session *s)
 	const struct rd_session_config *c = s->config;
 	const struct rd_watch own[] = {
 		{timer(is_offline(s) ? 0 : c->slice_s, false, c->slice_aligned), on_slice, s},
-		{timer(c->duration_s, true, false), on_duration, s},
-		{s->stop_fd, on_stop, s},
+		{timer(c->duration_s, true, false), on_end, s},
+		{s->stop_fd, on_end, s},
 	};
 	const unsigned int n_own = RD_COUNT(own);
 	struct rd_watch watches[RD_SESSION_WATCHES + RD_COUNT(own)];
@@ -283,36 +266,30 @@ static void run(struct rd_session *s)
 			s->error = *s->in.stats[i].stop_error;
 }
 
-static int open_outputs(struct rd_session *s)
-{
-	if (out_open(s) == 0)
-		return 0;
-	s->result.error = s->error;
-	return -1;
-}
-
 int rd_session_run(struct rd_session *s)
 {
 	const struct rd_session_config *c = s->config;
 
 	choose_threads(s);
 	choose_cpus(s);
-	if (open_outputs(s) == 0) {
-		s->result.ran = true;
-		if (c->calls.ready)
-			c->calls.ready(c->calls.ctx);
-		facts_at_start(s);
-		owners_begin(s);
-		recording_read(s);
-		loss_before(s);
-		run(s);
-		account_result(s);
-		if (c->calls.ended)
-			c->calls.ended(c->calls.ctx);
-		facts_at_end(s);
-		out_close(s);
-		account_result(s);
+	if (out_open(s) < 0) {
+		s->result.error = s->error;
+		return -1;
 	}
+	s->result.ran = true;
+	if (c->calls.ready)
+		c->calls.ready(c->calls.ctx);
+	facts_at_start(s);
+	owners_begin(s);
+	recording_read(s);
+	loss_before(s);
+	run(s);
+	account_result(s);
+	if (c->calls.ended)
+		c->calls.ended(c->calls.ctx);
+	facts_at_end(s);
+	out_close(s);
+	account_result(s);
 	return s->error.class == RD_CLASS_NONE ? 0 : -1;
 }
 
@@ -344,9 +321,10 @@ int rd_session_open(
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the capture");
 	s->config = config;
 	rd_clock_set(&s->sampling.clock);
-	loss_init(s);
+	s->loss.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	s->loss.wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	owners_init(s);
-	recording_init(s);
+	s->recording.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->stop_fd < 0) {
 		rd_fail(&s->error, RD_CLASS_DEVICE, errno,
@@ -370,7 +348,7 @@ void rd_session_close(struct rd_session *s)
 	owners_free(s);
 	loss_free(s);
 	facts_free(s);
-	recording_fini(s);
+	recording_free(s);
 	rd_fd_close(&s->stop_fd);
 	free(s);
 }

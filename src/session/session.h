@@ -164,8 +164,7 @@ bool out_to_pipe(const struct rd_session *s);
 const char *out_compression(const struct rd_session *s);
 
 /* recording.c: facts before and after a trigger. */
-void recording_init(struct rd_session *s);
-void recording_fini(struct rd_session *s);
+void recording_free(struct rd_session *s);
 /* Reads facts if they are due; from the thread that reads counters, or before it runs. */
 void recording_read(struct rd_session *s);
 /* rd_sink_ending's `facts`. */
@@ -184,7 +183,6 @@ void comment_describe(struct rd_session *s);
 void comment_make(struct rd_session *s, const struct rd_file_account *account);
 
 /* loss.c */
-void loss_init(struct rd_session *s);
 /* Before the sources are started. */
 void loss_before(struct rd_session *s);
 /* Starts the thread that reads the counters of loss and the owners of QPs, with the privileges that

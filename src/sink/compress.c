@@ -15,10 +15,12 @@ struct compressor {
 
 #define GZIP_WINDOW (15 + 16) /* 16 selects gzip's header and trailer */
 
-static void gzip_close(struct compressor *c)
+/* What was not opened is zero, which all three take. */
+void compressor_close(struct compressor *c)
 {
 	deflateEnd(&c->gz);
 	deflateEnd(&c->gz_stored);
+	ZSTD_freeCCtx(c->zst);
 	free(c);
 }
 
@@ -32,7 +34,7 @@ static struct compressor *gzip_open(int level)
 		deflateInit2(&c->gz_stored, Z_NO_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
 			Z_DEFAULT_STRATEGY) == Z_OK)
 		return c;
-	gzip_close(c);
+	compressor_close(c);
 	return NULL;
 }
 
@@ -59,12 +61,6 @@ static size_t gzip_pack(struct compressor *c, uint8_t *to, size_t size, const ui
 
 #define ZSTD_RAW_MAX 131072 /* bytes of one raw block, RFC 8878 3.1.1.2 */
 
-static void zstd_close(struct compressor *c)
-{
-	ZSTD_freeCCtx(c->zst);
-	free(c);
-}
-
 static struct compressor *zstd_open(int level)
 {
 	struct compressor *c = calloc(1, sizeof(*c));
@@ -75,7 +71,7 @@ static struct compressor *zstd_open(int level)
 	/* No checksum: after blocks were cut from the file, that of the frame would be wrong. */
 	if (c->zst && !ZSTD_isError(ZSTD_CCtx_setParameter(c->zst, ZSTD_c_compressionLevel, level)))
 		return c;
-	zstd_close(c);
+	compressor_close(c);
 	return NULL;
 }
 
@@ -141,7 +137,6 @@ const struct compression compressions[] = {
 		.open = gzip_open,
 		.bound = gzip_bound,
 		.pack = gzip_pack,
-		.close = gzip_close,
 	},
 	{
 		.name = "zst",
@@ -150,7 +145,6 @@ const struct compression compressions[] = {
 		.open = zstd_open,
 		.bound = zstd_bound,
 		.pack = zstd_pack,
-		.close = zstd_close,
 	},
 	{0},
 };

@@ -57,7 +57,7 @@ void output_fini(struct output *out)
 {
 	stage_close(out->stage);
 	if (out->compressor)
-		out->compression->close(out->compressor);
+		compressor_close(out->compressor);
 	free(out->packed);
 }
 
@@ -242,12 +242,12 @@ int output_stream_end(struct output *out)
 {
 	int rc = out->ops->flush(out);
 
-	return rc || out->ops != &output_direct ? rc : stage_end(out);
+	return rc || out->ops != &output_direct ? rc : stage_end(out, 0);
 }
 
 bool output_is_flushed(const struct output *out)
 {
-	return out->ops != &output_direct || stage_is_flushed(out->stage);
+	return out->ops->completed(out) == out->offset;
 }
 
 void output_set_behind(struct output *out, bool behind)

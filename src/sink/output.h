@@ -34,10 +34,10 @@ struct compression {
 	/* Returns the length of its output at `to`; 0: a failure, or an empty first block. */
 	size_t (*pack)(struct compressor *c, uint8_t *to, size_t size, const uint8_t *from,
 		size_t len, enum block block);
-	void (*close)(struct compressor *c);
 };
 
 extern const struct compression compressions[];
+void compressor_close(struct compressor *c);
 
 struct output;
 struct stage;
@@ -138,8 +138,10 @@ extern const struct output_ops output_direct;
 /* NULL: out of memory. */
 struct stage *stage_open(void);
 void stage_close(struct stage *st);
-bool stage_is_flushed(const struct stage *st);
 /* Continues at the end of the file. False with errno: the file system does not support O_DIRECT. */
 bool stage_begin(struct output *out);
-/* After a flush: continues with write(2). Returns 0 or an errno. */
-int stage_end(struct output *out);
+/*
+ * The file has out->offset bytes: continues there with write(2). Returns errnum, or the errno of a
+ * failure.
+ */
+int stage_end(struct output *out, int errnum);

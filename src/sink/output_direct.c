@@ -47,8 +47,7 @@ static bool set_direct(struct output *out, bool on)
 	return true;
 }
 
-/* The file has out->offset bytes; from here on write(2) is used. */
-static int fall_back(struct output *out, int errnum)
+int stage_end(struct output *out, int errnum)
 {
 	set_direct(out, false);
 	out->ops = &output_buffered;
@@ -96,7 +95,7 @@ static int recover(struct output *out, size_t len, ssize_t result)
 	if (!errnum)
 		return 0;
 	out->offset = st->at + done;
-	return fall_back(out, errnum);
+	return stage_end(out, errnum);
 }
 
 /* Writes the first `len` bytes of the buffer with O_DIRECT. */
@@ -151,7 +150,7 @@ static int write_piece(struct output *out)
 		return put_through_cache(out);
 	if (st->refused || !set_direct(out, true)) {
 		errnum = flush_buffered(out);
-		return errnum ? errnum : fall_back(out, 0);
+		return errnum ? errnum : stage_end(out, 0);
 	}
 	errnum = put_directly(out, STAGE_BYTES);
 	st->at += STAGE_BYTES;
@@ -204,13 +203,13 @@ static int flush_buffered(struct output *out)
 		return 0;
 	if (!set_direct(out, false)) {
 		out->offset = st->at + st->in_file;
-		return fall_back(out, errno);
+		return stage_end(out, errno);
 	}
 	done = pwrite_all(out->fd, st->buf + st->in_file, st->used - st->in_file,
 		st->at + st->in_file, &errnum);
 	if (errnum) {
 		out->offset = st->at + st->in_file + done;
-		return fall_back(out, errnum);
+		return stage_end(out, errnum);
 	}
 	st->in_file = st->used;
 	forget(st, st->used - st->used % BLOCK_BYTES);
@@ -240,11 +239,6 @@ static uint64_t direct_completed(const struct output *out)
 const struct output_ops output_direct = {
 	.write = direct_write, .flush = direct_flush, .completed = direct_completed};
 
-bool stage_is_flushed(const struct stage *st)
-{
-	return st->used == st->in_file;
-}
-
 bool stage_begin(struct output *out)
 {
 	struct stage *st = out->stage;
@@ -257,11 +251,6 @@ bool stage_begin(struct output *out)
 		return false;
 	out->ops = &output_direct;
 	return true;
-}
-
-int stage_end(struct output *out)
-{
-	return fall_back(out, 0);
 }
 
 void stage_close(struct stage *st)

@@ -271,7 +271,7 @@ static void await(struct rd_sink *s, uint64_t ns)
 		return;
 	if (!atomic_load_explicit(&s->closing, memory_order_acquire) &&
 		ppoll(&pfd, 1, ns ? &t : NULL, NULL) == 0 && s->retained.dumping)
-		writer_flush(s);
+		writer_flush(s, false);
 	rd_ring_awake(&f->full);
 }
 
@@ -440,16 +440,10 @@ int retained_init(struct rd_sink *s, struct rd_error *err)
 {
 	struct retained *r = &s->retained;
 
-	windows_init(&r->windows, s->config.retention);
+	r->windows =
+		(struct windows){.config = s->config.retention, .lock = PTHREAD_MUTEX_INITIALIZER};
 	if (held_init(&r->held, s->feeds[0].n_chunks, err) < 0 || check_directory(s, err) < 0)
 		return -1;
 	lock(s);
 	return 0;
-}
-
-void retained_fini(struct rd_sink *s)
-{
-	if (s->config.retention)
-		windows_fini(&s->retained.windows);
-	held_fini(&s->retained.held);
 }

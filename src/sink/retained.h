@@ -30,8 +30,6 @@ struct windows {
 	unsigned int n_missed;
 };
 
-void windows_init(struct windows *w, const struct rd_retention *config);
-void windows_fini(struct windows *w);
 /* Adds a trigger at this timestamp; now_ns: CLOCK_MONOTONIC. */
 enum rd_triggered windows_add(struct windows *w, uint64_t ns, uint64_t now_ns);
 /* The oldest window that is not complete; false: none. It may still grow. */
@@ -106,9 +104,8 @@ struct retained {
 	bool locked;
 };
 
-/* After the feeds were made. -1 with RD_CLASS_OUTPUT; call retained_fini() in both cases. */
+/* After the feeds were made. -1 with RD_CLASS_OUTPUT; held_fini() in both cases. */
 int retained_init(struct rd_sink *s, struct rd_error *err);
-void retained_fini(struct rd_sink *s);
 /* Called once the series is known: existing files of it count towards the limits. */
 void retained_find(struct rd_sink *s);
 /* The writer thread of such a sink; runs until s->closing. */

@@ -48,7 +48,7 @@ static void sink_free(struct rd_sink *s)
 	file_fini(&s->file);
 	series_fini(&s->series);
 	merge_fini(&s->merge);
-	retained_fini(s);
+	held_fini(&s->retained.held);
 	for (unsigned int i = 0; i < s->n_feeds; i++)
 		feed_fini(&s->feeds[i]);
 	free(s->feeds);

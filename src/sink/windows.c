@@ -4,17 +4,6 @@
 #include <rdmadump/array.h>
 #include <string.h>
 
-void windows_init(struct windows *w, const struct rd_retention *config)
-{
-	*w = (struct windows){.config = config};
-	pthread_mutex_init(&w->lock, NULL);
-}
-
-void windows_fini(struct windows *w)
-{
-	pthread_mutex_destroy(&w->lock);
-}
-
 static struct window *newest(struct windows *w)
 {
 	return w->n ? &w->queue[(w->first + w->n - 1) % WINDOWS_MAX] : NULL;

@@ -136,7 +136,7 @@ static bool check_file(struct rd_sink *s)
 	return false;
 }
 
-static void flush(struct rd_sink *s, bool last)
+void writer_flush(struct rd_sink *s, bool last)
 {
 	const struct frame_counts had = s->file.frames, none = {0};
 	int errnum = file_flush(&s->file, last);
@@ -145,11 +145,6 @@ static void flush(struct rd_sink *s, bool last)
 	show_bytes(s);
 	if (errnum)
 		count_lost(s, errnum, &had, &none);
-}
-
-void writer_flush(struct rd_sink *s)
-{
-	flush(s, false);
 }
 
 int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err)
@@ -162,7 +157,7 @@ int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err)
 		.last_ns = s->last_ns};
 	int errnum;
 
-	flush(s, true);
+	writer_flush(s, true);
 	check_file(s);
 	for (unsigned int i = 0; i < RD_IFACES_MAX; i++) {
 		account.written[i] = s->file.frames.of[i];
@@ -230,7 +225,7 @@ static bool next_file(struct rd_sink *s, uint64_t first_ns)
 	struct rd_error err;
 
 	if (s->config.rotation.files && s->series.number >= s->config.rotation.files) {
-		stop_writing(s, &s->state.complete);
+		writer_finish(s);
 		return false;
 	}
 	if (writer_end_file(s, false, &err) == 0 && !sink_state_failed(&s->state) &&
@@ -408,7 +403,7 @@ static void write_single(struct rd_sink *s)
 		if (!rd_ring_about_to_sleep(&f->full) && !s->config.hold)
 			continue;
 		if (sleep_on(&pfd, 1, sleep_ns(s)))
-			flush(s, false);
+			writer_flush(s, false);
 		rd_ring_awake(&f->full);
 	}
 }
@@ -460,7 +455,7 @@ static void write_merged(struct rd_sink *s)
 		if (state == MERGE_WAITING && !waited)
 			await_feeds(s, state, s->patience);
 		else if (await_feeds(s, state, sleep_ns(s)))
-			flush(s, false);
+			writer_flush(s, false);
 		waited = state == MERGE_WAITING;
 	}
 }

@@ -51,8 +51,8 @@ int writer_next_file(struct rd_sink *s, uint64_t first_ns, struct rd_error *err)
 int writer_end_file(struct rd_sink *s, bool last, struct rd_error *err);
 /* Writes records; false on an error. Frames lost by the error are counted. */
 bool writer_write(struct rd_sink *s, const uint8_t *data, const struct records *records);
-/* Writes what is buffered. */
-void writer_flush(struct rd_sink *s);
+/* Writes what is buffered; last: see file_flush(). */
+void writer_flush(struct rd_sink *s, bool last);
 /* Ends writing because of an error, which is in s->error already or in *err. */
 void writer_fail(struct rd_sink *s, const struct rd_error *err);
 /* All files that may be written are complete. */

@@ -111,8 +111,10 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 {
 	const char *why;
 
-	*c = (struct verbs_clock){.type = type, .ctx = ctx, .refreshing = ATOMIC_FLAG_INIT};
-	pthread_mutex_init(&c->lock, NULL);
+	*c = (struct verbs_clock){.type = type,
+		.ctx = ctx,
+		.refreshing = ATOMIC_FLAG_INIT,
+		.lock = PTHREAD_MUTEX_INITIALIZER};
 	rd_clock_set(&c->host);
 	if (speed)
 		c->back_per_byte = -(int64_t)(8e9 * 4294967296.0 / (double)speed);
@@ -154,10 +156,4 @@ void verbs_clock_start(struct verbs_clock *c)
 		c->interval = FIRST_REFRESH;
 	}
 	verbs_clock_first_refresh(c);
-}
-
-void verbs_clock_close(struct verbs_clock *c)
-{
-	if (c->kind)
-		pthread_mutex_destroy(&c->lock);
 }

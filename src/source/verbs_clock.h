@@ -165,7 +165,6 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 bool verbs_clock_lower(struct verbs_clock *c);
 /* The capture starts: reads both clocks. Frames that are older are not used to compare them. */
 void verbs_clock_start(struct verbs_clock *c);
-void verbs_clock_close(struct verbs_clock *c);
 
 /*
  * Gives a batch its timestamps, in ns. They are the device's even if they are out of order;

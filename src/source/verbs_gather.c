@@ -10,11 +10,6 @@
 #define NAP_NS_MIN     UINT64_C(20000) /* shorter waits cost more than polling */
 #define EARLY_MAX      16
 
-static uint32_t at_most(uint32_t value, uint32_t most)
-{
-	return value < most ? value : most;
-}
-
 /* The time in which frames of this length fill a quarter of the ring at the port's speed. */
 static uint64_t quarter_ns(const struct verbs_queue *q, uint32_t wire_bytes)
 {
@@ -22,7 +17,7 @@ static uint64_t quarter_ns(const struct verbs_queue *q, uint32_t wire_bytes)
 	uint64_t latency = q->port->latency_us * UINT64_C(1000);
 	uint64_t ns = q->port->speed ? bits * 1000000000 / q->port->speed : 0;
 
-	return ns < latency ? ns : latency;
+	return RD_MIN(ns, latency);
 }
 
 static void set_nap(struct verbs_queue *q)
@@ -38,8 +33,8 @@ static void set_nap(struct verbs_queue *q)
 void verbs_gather_init(struct verbs_queue *q)
 {
 	const struct ibv_cq_moderation_caps *caps = &q->port->moderation;
-	uint32_t count = at_most(q->ring.n / 4, at_most(COUNT_MAX, caps->max_cq_count));
-	uint32_t period_us = at_most(q->port->latency_us, caps->max_cq_period);
+	uint32_t count = RD_MIN(q->ring.n / 4, RD_MIN(COUNT_MAX, caps->max_cq_count));
+	uint32_t period_us = RD_MIN(q->port->latency_us, caps->max_cq_period);
 	struct ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE,
 		.moderate = {.cq_count = (uint16_t)count, .cq_period = (uint16_t)period_us}};
 

@@ -66,19 +66,24 @@ static struct verbs_queue *queue_new(struct verbs_port *port, struct rd_error *e
 	return q;
 }
 
+/* After a queue with the timestamps of the clock was refused; false: there is no other clock. */
+static bool lower_clock(struct verbs_port *port, struct rd_error *err)
+{
+	const char *was = port->clock.kind->title;
+
+	if (!port->clock.kind->wc_flags || !verbs_clock_lower(&port->clock))
+		return false;
+	rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", port->name, was, err->text);
+	*err = (struct rd_error){0};
+	return true;
+}
+
 /* A device may report a clock and yet refuse a CQ with its timestamps. */
 static int cq_create(struct verbs_queue *q, struct rd_error *err)
 {
-	struct verbs_clock *clock = &q->port->clock;
-
-	while (verbs_cq_create(q, err) < 0) {
-		const char *was = clock->kind->title;
-
-		if (q->index || !clock->kind->wc_flags || !verbs_clock_lower(clock))
+	while (verbs_cq_create(q, err) < 0)
+		if (q->index || !lower_clock(q->port, err))
 			return -1;
-		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", q->port->name, was, err->text);
-		*err = (struct rd_error){0};
-	}
 	return 0;
 }
 
@@ -219,16 +224,8 @@ static int plans_try(struct verbs_port *port, unsigned int wanted, struct rd_err
 /* Some firmware accepts a CQ with real-time timestamps and refuses a queue on that CQ. */
 int verbs_queues_open(struct verbs_port *port, unsigned int wanted, struct rd_error *err)
 {
-	struct verbs_clock *clock = &port->clock;
-
-	while (plans_try(port, wanted, err) < 0) {
-		const char *was = clock->kind->title;
-
-		if ((err->errnum != EOPNOTSUPP && err->errnum != EINVAL) ||
-			!clock->kind->wc_flags || !verbs_clock_lower(clock))
+	while (plans_try(port, wanted, err) < 0)
+		if ((err->errnum != EOPNOTSUPP && err->errnum != EINVAL) || !lower_clock(port, err))
 			return -1;
-		rd_log(RD_LOG_DEBUG, "%s: no queue with %s: %s", port->name, was, err->text);
-		*err = (struct rd_error){0};
-	}
 	return 0;
 }

@@ -127,9 +127,8 @@ struct verbs_port *verbs_port_open(const struct rd_verbs_config *config, struct 
 	port->numa_node = rd_device_numa_node(config->sysroot, config->device);
 	port->latency_us = config->latency_ms * 1000;
 	port->epoll_fd = port->addresses.fd = -1;
-	pthread_mutex_init(&port->lock, NULL);
-	pthread_mutex_init(&port->loss_lock, NULL);
-	verbs_trailer_init(&port->trailer, port->name);
+	port->lock = port->loss_lock = port->trailer.lock =
+		(pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	snprintf(port->name, sizeof(port->name), "%s:%u", config->device->name, port->num);
 	if (open_all(port, config, err) == 0)
 		return port;
@@ -144,11 +143,8 @@ void verbs_port_close(struct verbs_port *port)
 		ibv_dealloc_pd(port->pd);
 	/* Before the context: a sniffer that could not be detached still uses the queue pair. */
 	verbs_port_sniffer_close(port);
-	verbs_clock_close(&port->clock);
 	if (port->ctx)
 		ibv_close_device(port->ctx);
-	verbs_trailer_fini(&port->trailer);
-	pthread_mutex_destroy(&port->loss_lock);
-	pthread_mutex_destroy(&port->lock);
+	verbs_trailer_end(port);
 	free(port);
 }

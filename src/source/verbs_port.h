@@ -26,7 +26,6 @@ struct verbs_port_sniffer {
 
 /* How the first InfiniBand packets end. */
 struct trailer_watch {
-	const char *name;     /* of the port, for messages; borrowed */
 	pthread_mutex_t lock; /* guards `of` */
 	struct rd_trailers of[RD_DIRECTIONS];
 	atomic_uint reported; /* bits of the directions */
@@ -93,10 +92,9 @@ void verbs_port_sniffer_close(struct verbs_port *port);
  * Appends missing checksums to packets of an InfiniBand port, as zeros, and checks how the first
  * ones end.
  */
-void verbs_trailer_init(struct trailer_watch *w, const char *name);
-/* Reports the result if there were too few packets for a complete one, and frees the lock. */
-void verbs_trailer_fini(struct trailer_watch *w);
 void verbs_trailer_take(struct verbs_queue *q, struct rd_frame *frames, unsigned int n);
+/* Reports the result if there were too few packets for a complete one. */
+void verbs_trailer_end(const struct verbs_port *port);
 /* rd_source_ops.trailers */
 bool verbs_trailers(const struct rd_source *src, struct rd_trailers of[RD_DIRECTIONS]);
 

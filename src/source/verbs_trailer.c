@@ -15,19 +15,13 @@ static const char *const of_direction[RD_DIRECTIONS] = {
 	[RD_DIR_OUT] = "sent packets",
 };
 
-void verbs_trailer_init(struct trailer_watch *w, const char *name)
-{
-	w->name = name;
-	pthread_mutex_init(&w->lock, NULL);
-}
-
-static void report(const struct trailer_watch *w, unsigned int direction)
+static void report(const struct verbs_port *port, unsigned int direction)
 {
 	char text[RD_TRAILER_TEXT];
-	bool blind = rd_trailers_text(&w->of[direction], text);
+	bool blind = rd_trailers_text(&port->trailer.of[direction], text);
 
-	rd_log(blind ? RD_LOG_WARNING : RD_LOG_INFO, "%s: %s %s", w->name, of_direction[direction],
-		text);
+	rd_log(blind ? RD_LOG_WARNING : RD_LOG_INFO, "%s: %s %s", port->name,
+		of_direction[direction], text);
 }
 
 static uint32_t seen(const struct rd_trailers *t)
@@ -36,8 +30,10 @@ static uint32_t seen(const struct rd_trailers *t)
 }
 
 /* With the lock. */
-static void count_first(struct trailer_watch *w, const struct rd_frame *frames, unsigned int n)
+static void count_first(struct verbs_port *port, const struct rd_frame *frames, unsigned int n)
 {
+	struct trailer_watch *w = &port->trailer;
+
 	for (unsigned int i = 0; i < n; i++) {
 		struct rd_trailers *t = &w->of[frames[i].direction];
 
@@ -46,33 +42,34 @@ static void count_first(struct trailer_watch *w, const struct rd_frame *frames, 
 		rd_trailers_count(t, frames[i].data, frames[i].len);
 		if (seen(t) == FIRST_PACKETS) {
 			w->reported |= 1U << frames[i].direction;
-			report(w, frames[i].direction);
+			report(port, frames[i].direction);
 		}
 	}
 }
 
-static void watch_first(struct trailer_watch *w, const struct rd_local *local,
+static void watch_first(struct verbs_port *port, const struct rd_local *local,
 	struct rd_frame *frames, unsigned int n)
 {
+	struct trailer_watch *w = &port->trailer;
 	const unsigned int both = 1U << RD_DIR_IN | 1U << RD_DIR_OUT;
 
 	if ((w->reported & both) == both)
 		return;
 	rd_direction_mark(local, frames, n);
 	pthread_mutex_lock(&w->lock);
-	count_first(w, frames, n);
+	count_first(port, frames, n);
 	pthread_mutex_unlock(&w->lock);
 }
 
-void verbs_trailer_fini(struct trailer_watch *w)
+void verbs_trailer_end(const struct verbs_port *port)
 {
+	const struct trailer_watch *w = &port->trailer;
 	bool known = seen(&w->of[RD_DIR_IN]) || seen(&w->of[RD_DIR_OUT]);
 
 	/* If one direction is known, packets of unknown direction add no information. */
 	for (unsigned int i = known ? RD_DIR_IN : RD_DIR_UNKNOWN; i < RD_DIRECTIONS; i++)
 		if (seen(&w->of[i]) && !(w->reported & 1U << i))
-			report(w, i);
-	pthread_mutex_destroy(&w->lock);
+			report(port, i);
 }
 
 static void complete(const struct verbs_queue *q, struct rd_frame *f)
@@ -89,7 +86,7 @@ static void complete(const struct verbs_queue *q, struct rd_frame *f)
 
 void verbs_trailer_take(struct verbs_queue *q, struct rd_frame *frames, unsigned int n)
 {
-	watch_first(&q->port->trailer, &q->src.local, frames, n);
+	watch_first(q->port, &q->src.local, frames, n);
 	for (unsigned int i = 0; i < n; i++)
 		complete(q, &frames[i]);
 }

@@ -427,11 +427,11 @@ TEST(end_while_command_starts)
 	ended.config.command = "sleep";
 	ended.config.waiting = wait_no_more;
 	pthread_mutex_init(&ended.lock, NULL);
-	follow_init(&ended);
 	assert_non_null(ended.files = calloc(RD_RECORDER_FILES, sizeof(*ended.files)));
 	ended.files[ended.n_files++].dump.path = "3600";
-	assert_int_equal(follow_start(&ended), 0);
-	follow_fini(&ended);
+	follow_start(&ended);
+	assert_true(ended.follow.running);
+	follow_finish(&ended);
 	expect("0 1", ended.follow.child, ended.counts.commands_failed);
 	free(ended.files);
 	pthread_mutex_destroy(&ended.lock);
@@ -464,7 +464,7 @@ TEST(no_other_trigger_between_its_time_and_its_window)
 	struct trigger t = {.text = "signal"};
 
 	pthread_mutex_init(&ended.lock, NULL);
-	recorder_fire(&ended, &t, "");
+	recorder_fire(&ended, &t, NULL, "");
 	expect("1 1", locked, ended.counts.held);
 	pthread_mutex_destroy(&ended.lock);
 }

@@ -15,7 +15,8 @@ static struct trigger trigger = {.source = TRIGGER_COUNTER};
 int __wrap_rd_counters_load(struct rd_counters *counters, const char *sysroot,
 	const struct rd_device *device, const struct rd_port *port, struct rd_error *err);
 uint64_t __wrap_rd_port_identity(const char *sysroot, const char *device, unsigned int port);
-void __wrap_recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what);
+void __wrap_recorder_fire(
+	struct rd_recorder *r, struct trigger *t, const uint64_t *at, const char *what);
 
 int __wrap_rd_counters_load(struct rd_counters *counters, const char *sysroot,
 	const struct rd_device *device, const struct rd_port *port, struct rd_error *err)
@@ -37,7 +38,8 @@ uint64_t __wrap_rd_port_identity(const char *sysroot, const char *device, unsign
 	return 1;
 }
 
-void __wrap_recorder_fire(struct rd_recorder *r, struct trigger *t, const char *what)
+void __wrap_recorder_fire(
+	struct rd_recorder *r, struct trigger *t, const uint64_t *at, const char *what)
 {
 	n_fired++;
 }

@@ -572,10 +572,9 @@ TEST_RETAINED(directory)
 TEST(windows)
 {
 	const struct rd_retention c = {.pre_ns = 10, .post_ns = 5, .holdoff_ns = 20, .files = 3};
-	struct windows w;
+	struct windows w = {.config = &c, .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct window next;
 
-	windows_init(&w, &c);
 	assert_false(windows_next(&w, &next));
 	assert_int_equal(windows_add(&w, 100, 0), RD_TRIGGER_BEGINS);
 	/* An older one does not shorten it, one that touches it extends it. */
@@ -594,18 +593,16 @@ TEST(windows)
 	windows_close(&w);
 	assert_int_equal(windows_add(&w, 171, 4), RD_TRIGGER_CLOSED);
 	assert_false(windows_next(&w, &next));
-	windows_fini(&w);
 }
 
 /* While the writer is behind, no trigger is lost: the last window grows. */
 TEST(many_windows)
 {
 	const struct rd_retention c = {.pre_ns = 1, .post_ns = 1};
-	struct windows w;
+	struct windows w = {.config = &c, .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct window next;
 	unsigned int n = 0;
 
-	windows_init(&w, &c);
 	for (uint64_t i = 0; i < WINDOWS_MAX; i++)
 		assert_int_equal(windows_add(&w, 100 + i * 10, 0), RD_TRIGGER_BEGINS);
 	assert_int_equal(windows_add(&w, 1000, 0), RD_TRIGGER_EXTENDS);
@@ -621,7 +618,6 @@ TEST(many_windows)
 		assert_false(windows_missed(&w, 1995 + i * 10, 0));
 		windows_missed_until(&w, 2005 + i * 10);
 	}
-	windows_fini(&w);
 }
 
 ALL_TESTS_WITH(directory_enter, directory_leave)

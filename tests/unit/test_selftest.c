@@ -135,12 +135,11 @@ TEST(redacted_frames)
 {
 	const struct rd_selftest_config config = {.hash_addresses = true};
 	uint8_t frame[64] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5, 's', 'e', 'c'};
-	struct rd_probe_result r;
+	struct rd_probe_result r = {0};
 	struct rd_selftest st;
 	uint8_t first[64];
 
 	begin_redacted(&st, &config);
-	result_init(&r);
 	result_frame(&r, frame, sizeof(frame), 1);
 	result_frame(&r, frame, sizeof(frame), 2);
 	assert_true(redacted_frames(&st, &r));

@@ -119,16 +119,8 @@ void __wrap_ibv_ack_async_event(struct ibv_async_event *event)
 
 static struct verbs_clock clock_made;
 
-static int clock_close(void **state)
-{
-	verbs_clock_close(&clock_made);
-	return 0;
-}
-
-/* Closes the one before it. */
 static void clock_make(enum rd_stamp_type type, const char *title)
 {
-	clock_close(NULL);
 	if (verbs_clock_open(&clock_made, &hca.vctx.context, "fake", type, SPEED, &failure) < 0)
 		fail_msg("%s", failure.text);
 	if (strcmp(clock_made.kind->title, title))
@@ -330,19 +322,8 @@ static int post_fake(struct verbs_queue *v)
 
 static const struct verbs_path path_fake = {.name = "fake", .poll = poll_fake, .post = post_fake};
 
-static int queue_free(void **state)
-{
-	if (!port.queue[0])
-		return 0;
-	port.queue[0] = NULL;
-	verbs_clock_close(&port.clock);
-	return pthread_mutex_destroy(&port.lock);
-}
-
-/* Frees the one before it. */
 static void queue_make(void)
 {
-	queue_free(NULL);
 	hca_make();
 	frames_next = errors_next = 0;
 	poll_fails = false;
@@ -1001,11 +982,3 @@ TEST(addresses)
 	verbs_addresses_service(&port);
 	assert_int_equal(port.addresses.generation, queue.addresses);
 }
-
-static int free_all(void **state)
-{
-	clock_close(NULL);
-	return queue_free(NULL);
-}
-
-ALL_TESTS_WITH(NULL, free_all)

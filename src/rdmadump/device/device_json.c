@@ -2,6 +2,7 @@
 /* Devices and ports as JSON (docs/schema/list.json); what is unknown is null. */
 #include "info.h"
 #include <inttypes.h>
+#include <rdmadump/names.h>
 #include <rdmadump/notation.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ const char *rd_link_name(const struct rd_device *device, const struct rd_port *p
 		return !strcmp(device->node_type, "CA") ? "RoCE" : "Ethernet";
 	return "";
 }
+
+RD_NAMES(rd_verdict_name, "no", [RD_CAPTURE_YES] = "yes", [RD_CAPTURE_NETDEV] = "netdev")
 
 static json_t *json_id(uint32_t id)
 {
@@ -73,16 +76,11 @@ static json_t *json_scope(const struct rd_device *device, enum rd_verdict verdic
 
 static json_t *json_capture(const struct rd_device *device, const struct rd_port *port)
 {
-	static const char *const verdicts[] = {
-		[RD_CAPTURE_YES] = "yes",
-		[RD_CAPTURE_NETDEV] = "netdev",
-		[RD_CAPTURE_NO] = "no",
-	};
 	const char *why, *todo;
 	enum rd_verdict verdict = rd_port_verdict(device, port, &why, &todo);
 
-	return json_pack("{s:s, s:s, s:o, s:o}", "verdict", verdicts[verdict], "why", why, "todo",
-		rd_json_text(todo), "scope", json_scope(device, verdict));
+	return json_pack("{s:s, s:s, s:o, s:o}", "verdict", rd_verdict_name(verdict), "why", why,
+		"todo", rd_json_text(todo), "scope", json_scope(device, verdict));
 }
 
 json_t *rd_json_of_ib(const struct rd_port *port, uint32_t n)

@@ -199,8 +199,6 @@ static void print_capture(const struct info_output *t, const struct rd_port *por
 {
 	static const char *const answers[] = {
 		[RD_ANSWER_UNKNOWN] = "unknown", [RD_ANSWER_NO] = "no", [RD_ANSWER_YES] = "yes"};
-	static const char *const verdicts[] = {
-		[RD_CAPTURE_YES] = "yes", [RD_CAPTURE_NETDEV] = "netdev", [RD_CAPTURE_NO] = "no"};
 	struct rd_capture_condition checks[RD_CONDITIONS_MAX];
 	enum rd_verdict verdict;
 	unsigned int n = rd_info_conditions(t->info, port, checks, &verdict);
@@ -209,7 +207,7 @@ static void print_capture(const struct info_output *t, const struct rd_port *por
 
 	snprintf(heading, sizeof(heading), "Capture on port %u", port->num);
 	rd_sheet_section(t->sheet, "capture", heading);
-	rd_sheet_value(t->sheet, "verdict", "possible", json_string(verdicts[verdict]),
+	rd_sheet_value(t->sheet, "verdict", "possible", json_string(rd_verdict_name(verdict)),
 		verdict_words[verdict]);
 	for (unsigned int i = 0; i < n; i++) {
 		const struct rd_capture_condition *c = &checks[i];
@@ -336,6 +334,17 @@ static void print_cap_mask(
 	rd_sheet_json(t->sheet, "capabilities", rd_json_text(words));
 }
 
+/* Zeros and empty lists are shown with -v only. */
+static void print_attrs(const struct info_output *t, const struct rd_attrs *attrs)
+{
+	for (size_t i = 0; i < attrs->n; i++) {
+		const struct rd_attr *f = &attrs->attr[i];
+
+		rd_sheet_value(t->sheet, f->key, f->title, json_incref(f->value),
+			t->verbose || !f->empty ? f->text : "");
+	}
+}
+
 static void print_port(const struct info_output *t, unsigned int i)
 {
 	const struct rd_port *port = &t->info->device->ports[i];
@@ -358,7 +367,7 @@ static void print_port(const struct info_output *t, unsigned int i)
 	print_pkeys(t, p);
 	print_gids(t, port);
 	rd_sheet_section(t->sheet, "roce", "RoCE settings");
-	rd_info_print_attrs(t, &p->settings);
+	print_attrs(t, &p->settings);
 	rd_sheet_end(t->sheet);
 	print_capture(t, port);
 	rd_sheet_end(t->sheet);
@@ -384,10 +393,10 @@ static void print_info(const struct info_output *t)
 		print_port(t, i);
 	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "limits", "Limits and features");
-	rd_info_print_attrs(t, &info->limits);
+	print_attrs(t, &info->limits);
 	rd_sheet_end(t->sheet);
 	rd_sheet_section(t->sheet, "provider", "Limits and features of the provider");
-	rd_info_print_attrs(t, &info->provider_attrs);
+	print_attrs(t, &info->provider_attrs);
 	rd_sheet_end(t->sheet);
 	rd_info_print_open(t);
 	rd_sheet_section(t->sheet, "not_queried", "Not queried");

@@ -11,6 +11,8 @@
 
 /* "RoCE", "IB", "iWARP", "Ethernet", "". */
 const char *rd_link_name(const struct rd_device *device, const struct rd_port *port);
+/* "yes", "netdev", "no". */
+const char *rd_verdict_name(unsigned int verdict);
 
 /* Null for 0. */
 json_t *rd_json_guid(uint64_t guid);
@@ -40,9 +42,6 @@ struct info_output {
 	const char *no_resources;	      /* why */
 	bool verbose;
 };
-
-/* Attributes (info_attrs.c); without -v none that is 0 or empty. */
-void rd_info_print_attrs(const struct info_output *t, const struct rd_attrs *attrs);
 
 /* DCB of the port's netdevs (info_dcb.c): part of the port's section. */
 void rd_info_print_dcb(const struct info_output *t, const struct rd_port_info *port);

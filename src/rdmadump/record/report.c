@@ -3,6 +3,7 @@
 #include "record.h"
 #include <inttypes.h>
 #include <rdmadump/document.h>
+#include <rdmadump/fd.h>
 #include <rdmadump/json.h>
 #include <rdmadump/units.h>
 #include <unistd.h>
@@ -43,9 +44,8 @@ bool record_report_progress(void *ctx, int fd)
 	char hms[RD_UNITS_LEN], frames[RD_UNITS_LEN], lost[RD_UNITS_LEN], line[200];
 	struct rd_session_progress p;
 	struct rd_recorder_counts counts;
-	uint64_t ticks;
 
-	if (read(fd, &ticks, sizeof(ticks)) != sizeof(ticks))
+	if (!rd_fd_fired(fd))
 		return false;
 	rd_session_progress(rd_recorder_session(r->recorder), &p);
 	rd_recorder_counts(r->recorder, &counts);
