@@ -174,15 +174,8 @@ static void ends_of(struct rd_judgement *v, const char *where)
 /* Whether the file says that this is the address of a port that captured. */
 static bool is_local(const struct rd_report *r, const char *address)
 {
-	for (size_t i = 0; i < r->n_conversations; i++)
-		for (unsigned int side = 0; side < 2; side++) {
-			const struct rd_conversation *c = &r->conversations[i];
-
-			if (c->local[side] && c->local[side] != c->local[!side] &&
-				!strcmp(c->end[side].address, address))
-				return true;
-		}
-	return false;
+	return RD_ANY(c, r->conversations, r->n_conversations,
+		c->local[0] != c->local[1] && !strcmp(c->end[c->local[1]].address, address));
 }
 
 /*
