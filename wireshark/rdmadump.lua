@@ -283,11 +283,13 @@ local function is_duplicate(f, psn, response)
 end
 
 local function is_same_cnp(f)
-	local same = 0
-	for i = 1, 4 do same = same + (f.cnps[i] == ip_id and 1 or 0) end
+	local same, others = 0, false
+	for _, was in ipairs(f.cnps) do
+		same, others = same + (was == ip_id and 1 or 0), others or (was ~= 0 and was ~= ip_id)
+	end
 	table.insert(f.cnps, 1, ip_id or 0)
 	f.cnps[5] = nil
-	if ip_id and same > 0 and same < 4 and ip_id ~= f.ip_id and now - f.cnp_at < BETWEEN_CNPS then return true end
+	if ip_id and (same == 1 or same > 1 and others) and ip_id ~= f.ip_id and now - f.cnp_at < BETWEEN_CNPS then return true end
 	f.cnp_at = now
 	return false
 end

@@ -27,10 +27,16 @@ def _down(key):
     return ask
 
 
-def _count(key):
-    def ask(c):
-        return c.view["counts"][key] > 0, c.view["counts"][key], "%s in the file: %d" % (key, c.view["counts"][key])
-    return ask
+def _number(place):
+    def of(key):
+        def ask(c):
+            n = place(c).get(key, 0)
+            return n > 0, n, "%s: %d" % (key, n)
+        return ask
+    return of
+
+
+_count, _tap, _row = _number(lambda c: c.view["counts"]), _number(lambda c: c.tap), _number(lambda c: c.row)
 
 
 def _never(why):
@@ -203,18 +209,10 @@ def capture_lost(c):
     return c.tap["declared"] and c.tap["missed"] > 0, c.tap["missed"], "declared: %s" % c.tap["declared"]
 
 
-def truncated(c):
-    return c.tap["cut"] > 0, c.tap["cut"], "cut: %d" % c.tap["cut"]
-
-
 def icrc_untrusted(c):
     if c.tap["zeroed"]:
         return True, None, "payloads are zeroed"
     return c.tap["rdma"] == 0, None, "all of %d frames had a valid invariant CRC when sent" % c.tap["rdma"]
-
-
-def damaged_strays(c):
-    return c.tap["damaged"] > 0, c.tap["damaged"], "damaged frames: %d" % c.tap["damaged"]
 
 
 def backwards(c):
@@ -266,13 +264,6 @@ def rejected(c):
 
 def not_connected(c):
     return any(c.tap["unanswered"].values()), None, "unanswered: %s" % c.tap["unanswered"]
-
-
-def _row(key):
-    def ask(c):
-        n = c.row.get(key, 0)
-        return n > 0, n, "%s: %d" % (key, n)
-    return ask
 
 
 def missing(c):
@@ -353,8 +344,8 @@ OF_FLOW = {
 OF_CAPTURE = {
     "no-frames-in-time": not_in_time, "not-understood": not_understood, "in-tunnels": in_tunnels,
     "tunnels-left-out": in_tunnels, "several-interfaces": several_interfaces, "foreign-udp": foreign_udp,
-    "no-rdma": no_rdma, "capture-lost": capture_lost, "truncated": truncated, "icrc-untrusted": icrc_untrusted,
-    "damaged-unknown-qp": damaged_strays, "silence": silence, "time-backwards": backwards, "cm-reject": rejected,
+    "no-rdma": no_rdma, "capture-lost": capture_lost, "truncated": _tap("cut"), "icrc-untrusted": icrc_untrusted,
+    "damaged-unknown-qp": _tap("damaged"), "silence": silence, "time-backwards": backwards, "cm-reject": rejected,
     "cm-no-reply": not_connected, "file-damaged": _never("no file is damaged"),
     "pause-frames": pause_frames,
     "trimmed": _never("no switch trims packets"), "merged-frames": _never("no host merges packets"),

@@ -170,6 +170,7 @@ struct flow_rounds {
 	bool active;
 	bool silent;	/* no NAK caused it, and there was no response since */
 	bool straggler; /* one retransmitted packet at a PSN where no round is expected to start */
+	bool straggler_fetches; /* it is a READ or an atomic */
 	uint32_t straggler_psn, straggler_next;
 	uint64_t frame;
 	uint64_t waited_ns; /* of one without a NAK; 0: unknown */

@@ -75,19 +75,20 @@ bool flow_is_duplicate(const struct flow *f, const struct item *it, bool respons
 	       (before & 0xffff) != it->ip_id;
 }
 
-/* CNPs have no PSNs: the newest are compared, unless their sender always writes the same. */
+/* CNPs have no PSNs: the newest are compared, unless all have the same: their sender's only one. */
 bool flow_is_same_cnp(struct flow *f, const struct item *it)
 {
 	const struct rd_incident *last = incident_of(&f->incidents, RD_INC_CNP);
 	const uint16_t id = (uint16_t)it->ip_id;
 	uint16_t *was = f->recent.cnps;
+	const bool others = RD_ANY(w, was, NEWEST_CNPS, *w && *w != id);
 	unsigned int same = 0;
 
 	for (unsigned int i = 0; i < NEWEST_CNPS; i++)
 		same += was[i] == id;
 	memmove(was + 1, was, (NEWEST_CNPS - 1) * sizeof(*was));
 	*was = id;
-	return HAS_IP_ID(it->ip_id) && last && same && same < NEWEST_CNPS &&
+	return HAS_IP_ID(it->ip_id) && last && same && (same == 1 || others) &&
 	       id != f->recent.ip_id && it->ns - last->last_ns < COPY_NS;
 }
 

@@ -120,6 +120,7 @@ bool round_goes_back(struct flow *f, const struct item *it, uint32_t span, uint3
 	if (second || psn == origin || psn_add(psn, span) == f->req.next || is_late_timer(f, it))
 		return true;
 	f->round.straggler = true;
+	f->round.straggler_fetches = it->p->op->bits & (RD_OP_READ | RD_OP_ATOMIC);
 	f->round.straggler_psn = psn;
 	f->round.straggler_next = psn_add(psn, span);
 	return false;
@@ -224,13 +225,13 @@ static void waits_take(
  * which were.
  */
 static bool response_is_missing(
-	struct rd_analysis *a, struct flow *f, const struct trouble *t, uint32_t psn, uint32_t span)
+	struct rd_analysis *a, struct flow *f, bool fetches, uint32_t psn, uint32_t span)
 {
 	bool later = psn_diff(psn_add(psn, span), f->ack.una) < 0;
 	bool within = psn_diff(psn_add(psn, 1), f->ack.una) < 0 &&
 		      a->ns - f->req.progress_ns <= longest_delay(f);
 
-	if (!t->fetches || !f->ack.acked || (!later && !within))
+	if (!fetches || !f->ack.acked || (!later && !within))
 		return false;
 	if (!f->req.verb_at[RD_VERB_SEND] && !f->req.verb_at[RD_VERB_WRITE])
 		flow_incident(a, f, RD_INC_RESPONSE_LOST, 1);
@@ -264,8 +265,10 @@ void round_begin(struct rd_analysis *a, struct flow *f, struct trouble *t, uint3
 	uint32_t psn, uint32_t span)
 {
 	enum rd_incident_kind cause = round_cause(f, start);
+	const bool first = start == psn;
 	bool missing = cause == RD_INC_ROUND_TIMEOUT &&
-		       response_is_missing(a, f, t, start, start == psn ? span : 1);
+		       response_is_missing(a, f, first ? t->fetches : f->round.straggler_fetches,
+			       start, first ? span : 1);
 
 	f->round.silent = false;
 	if (missing || cause != RD_INC_ROUND_TIMEOUT)

@@ -95,19 +95,20 @@ FOR_ALL(REORDERED, "packets of this QP pair overtake each other",
 
 #define PATHS_MAX 256 /* conversations among which others of the path are searched */
 
-static bool is_between(const struct rd_conversation *c, const char *a, const char *b)
+/* Whether both hosts are those of `l`. */
+static bool is_between(const struct look *l, const struct rd_conversation *c)
 {
-	return !strcmp(c->end[0].address, a) && !strcmp(c->end[1].address, b);
+	const int from = !strcmp(c->end[1].address, l->from->address);
+
+	return !strcmp(c->end[from].address, l->from->address) &&
+	       !strcmp(c->end[!from].address, l->to->address);
 }
 
 /* Whether a side has this, of a QP pair of these two hosts. */
 static bool any_between_hosts(const struct look *l, bool (*has)(const struct rd_side *s))
 {
-	const char *from = l->from->address, *to = l->to->address;
-
 	return RD_ANY(c, l->r->conversations, RD_MIN(l->r->n_conversations, PATHS_MAX),
-		(is_between(c, from, to) || is_between(c, to, from)) &&
-			(has(&c->side[0]) || has(&c->side[1])));
+		is_between(l, c) && (has(&c->side[0]) || has(&c->side[1])));
 }
 
 /* Whether what this side sends, or what it gets back, is reordered beyond the capture point. */

@@ -131,6 +131,12 @@ static bool responses_lost_upstream(const struct look *l, struct rd_finding *f)
 DOUBT(has_other_responses, "responses are late or copied",
 	count(l, RD_INC_RESPONSE_REORDERED) || count(l, RD_INC_RESPONSE_DUPLICATED))
 
+/* A requester goes back for what it lacks; the responder may have sent more until it does. */
+DOUBT(are_gaps_and_rounds_apart,
+	"its rounds do not fit the gaps: the capture may have missed those",
+	l->f->evidence.count > 2 * count(l, RD_INC_ROUND_READ) ||
+		l->f->evidence.count * 2 < count(l, RD_INC_ROUND_READ))
+
 /* --- unreliable ------------------------------------------------------------------------------- */
 
 WHETHER(is_uc, l->c->transport == RD_UC)
@@ -140,13 +146,11 @@ DOUBT(breaks_nothing, "gaps are between messages: the sender may have left them"
 	!count(l, RD_INC_BROKEN))
 
 /* Whether the capture has packets of this UD QP to another one. */
-static bool sends_to_others(const struct look *l)
-{
-	return RD_ANY(c, l->r->conversations, l->r->n_conversations,
+WHETHER(sends_to_others,
+	RD_ANY(c, l->r->conversations, l->r->n_conversations,
 		c != l->c && c->transport == RD_UD &&
 			RD_ANY(e, c->end, 2,
-				e->qp == l->from->qp && !strcmp(e->address, l->from->address)));
-}
+				e->qp == l->from->qp && !strcmp(e->address, l->from->address))))
 
 /*
  * PSNs count the packets of the sending QP, whomever it sends them to. A group may have members
@@ -239,7 +243,8 @@ const struct rule rules_of_loss[] = {
 		.next = "capture at the responder too; look at discards of the switch ports "
 			"between",
 		.traits = SILENT | ENDS_ANSWER,
-		.doubts = {INCOMPLETE, ABSENCE, NO_ORDER, PATHS, has_other_responses},
+		.doubts = {INCOMPLETE, ABSENCE, NO_ORDER, PATHS, has_other_responses,
+			are_gaps_and_rounds_apart},
 		.cause = CAUSE(5, "LOSS", NULL, RD_LIKELY, "Gaps in responses",
 			LOST | UP | RESPONSES, BACK_UPSTREAM)},
 	{"unreliable-lost", RD_SEV_PROBLEM, RD_LIKELY, HAPPENED(UNSEEN), NULL,
