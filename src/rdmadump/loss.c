@@ -46,10 +46,12 @@ static uint64_t lost_by(const struct capture_run *r, const struct advice *advice
 void loss_advise(const struct capture_run *r)
 {
 	struct rd_tally t = r->result->total;
+	const char *more = "; or the output was too slow (--when-full wait): use a faster disk";
 
 	for (size_t i = 0; i < RD_COUNT(advices); i++)
 		if (rd_loss_percent(lost_by(r, &advices[i]), rd_tally_delivered(&t)) > ADVISE_FROM)
-			rd_cli_note("%s", advices[i].text);
+			rd_cli_note("%s%s", advices[i].text,
+				r->opt->session.when_full == RD_FULL_WAIT ? more : "");
 	if (r->result->end == RD_END_MEMORY || r->result->error.class != RD_CLASS_NONE ||
 		r->broken_pipe)
 		return;
@@ -112,12 +114,11 @@ json_t *loss_json(const struct capture_run *r)
 	const struct rd_session_result *result = r->result;
 	json_t *o = json_pack("{s:b, s:b}", "known", (int)result->lost_known, "settled",
 		(int)result->lost_settled);
-	unsigned int n, i = 0;
+	unsigned int n;
 	const struct rd_session_source *sources = rd_session_sources(r->session, &n);
+	const struct rd_session_source *s = RD_FIND(one, sources, n, !one->stats.loss_known);
 
-	while (i < n && sources[i].stats.loss_known)
-		i++;
-	put_frames(r, o, result->lost_known, result->lost, i < n ? &sources[i].stats : NULL);
+	put_frames(r, o, result->lost_known, result->lost, s ? &s->stats : NULL);
 	return o;
 }
 
