@@ -12,6 +12,7 @@
 
 #define GROUPS_MAX 20 /* bytes of an IPoIB hardware address */
 #define NETFILTER  14 /* bytes after "MAC=": two MAC addresses, ethertype */
+#define MAC_TEXT   17 /* 12:0c:42:a1:b3:12 */
 
 static bool is_digit(char c)
 {
@@ -385,8 +386,8 @@ static void with_colons(const struct place *p, size_t at, size_t end, bool in_wo
 		return;
 	/* A:fe80::7, 12:0c:42:a1:b3:12:34, an MTU before the MAC address */
 	label = at + run_of_digits(text + at, end - at) + 1;
-	if (label - at < 6 && label < end && is_digit(text[label]) &&
-		colons(p, label, end, in_word, f))
+	if ((label - at < 4 || (label - at < 6 && end - label == MAC_TEXT)) && label < end &&
+		is_digit(text[label]) && colons(p, label, end, in_word, f))
 		return;
 	for (port = end; port > at && isdigit((unsigned char)text[port - 1]); port--)
 		;

@@ -49,7 +49,7 @@ static bool pause_for(struct loss *l, uint64_t ns)
 	bool stop;
 
 	pthread_mutex_lock(&l->lock);
-	while (!l->stop && !pthread_cond_clockwait(&l->wake, &l->lock, CLOCK_MONOTONIC, &t))
+	while (!l->stop && pthread_cond_timedwait(&l->wake, &l->lock, &t) == 0)
 		;
 	stop = l->stop;
 	pthread_mutex_unlock(&l->lock);
@@ -70,6 +70,17 @@ static void *watch(void *arg)
 		pause_tick(s);
 	} while (pause_for(&s->loss, period > PERIOD_NS ? period : PERIOD_NS));
 	return NULL;
+}
+
+void loss_init(struct rd_session *s)
+{
+	pthread_condattr_t monotonic;
+
+	pthread_mutex_init(&s->loss.lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->loss.wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 }
 
 int loss_watch(struct rd_session *s)
@@ -261,4 +272,6 @@ void loss_free(struct rd_session *s)
 		rd_counters_free(&s->loss.after[i]);
 		free(s->loss.changes[i]);
 	}
+	pthread_cond_destroy(&s->loss.wake);
+	pthread_mutex_destroy(&s->loss.lock);
 }

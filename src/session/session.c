@@ -321,8 +321,7 @@ int rd_session_open(
 		return rd_fail(err, RD_CLASS_DEVICE, ENOMEM, NULL, "memory for the capture");
 	s->config = config;
 	rd_clock_set(&s->sampling.clock);
-	s->loss.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	s->loss.wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	loss_init(s);
 	owners_init(s);
 	s->recording.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -183,6 +183,7 @@ void comment_describe(struct rd_session *s);
 void comment_make(struct rd_session *s, const struct rd_file_account *account);
 
 /* loss.c */
+void loss_init(struct rd_session *s);
 /* Before the sources are started. */
 void loss_before(struct rd_session *s);
 /* Starts the thread that reads the counters of loss and the owners of QPs, with the privileges that
