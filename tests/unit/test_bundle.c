@@ -73,6 +73,7 @@ static bool lives(const char *file)
 {
 	char path[64], line[256] = "", name;
 	long pid = 0;
+	bool ended;
 	FILE *f = fopen(file, "r");
 
 	assert_non_null(f);
@@ -80,9 +81,12 @@ static bool lives(const char *file)
 	fclose(f);
 	snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
 	f = fopen(path, "r");
-	if (!f || (!fgets(line, sizeof(line), f) && !fclose(f))) /* it may end between both */
+	if (!f)
 		return false;
+	ended = !fgets(line, sizeof(line), f); /* since it was opened */
 	fclose(f);
+	if (ended)
+		return false;
 	assert_int_equal(sscanf(strrchr(line, ')'), ") %c", &name), 1);
 	return name != 'Z';
 }
