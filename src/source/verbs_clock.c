@@ -113,7 +113,6 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 
 	*c = (struct verbs_clock){.type = type,
 		.ctx = ctx,
-		.refreshing = ATOMIC_FLAG_INIT,
 		.lock = PTHREAD_MUTEX_INITIALIZER};
 	rd_clock_set(&c->host);
 	if (speed)

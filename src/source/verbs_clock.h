@@ -29,7 +29,8 @@ struct clock_map {
 	unsigned int unused;	/* bits above the counter's */
 };
 
-#define CLOCK_SAMPLES 16
+#define CLOCK_SAMPLES  16
+#define CLOCK_AHEAD_NS 2000000 /* from a sample to where the line bends */
 
 /* The line, and how it follows what is measured. */
 struct clock_fit {
@@ -148,11 +149,11 @@ struct verbs_clock {
 	_Atomic int64_t skew;	   /* the host's clock minus the corrected one */
 	_Atomic uint64_t skew_at;  /* when; 0: not known */
 	_Atomic uint64_t refreshed;
-	atomic_flag refreshing;
+	_Atomic uint64_t refreshing; /* since when a thread that holds `lock` refreshes it; 0: none */
 	pthread_mutex_t lock;
 	struct clock_map map;
 	atomic_uint generation;
-	struct clock_fit fit; /* of whoever holds `refreshing` */
+	struct clock_fit fit;
 };
 
 /*

@@ -150,16 +150,14 @@ bool verbs_refresh_real_time(struct verbs_clock *c)
 
 /* --- the queues' copies ------------------------------------------------------------------ */
 
+/* The caller holds the lock. */
 static void refresh(struct verbs_clock *c, uint64_t now)
 {
-	if (atomic_flag_test_and_set_explicit(&c->refreshing, memory_order_acquire))
-		return;
-	pthread_mutex_lock(&c->lock);
+	atomic_store_explicit(&c->refreshing, now, memory_order_seq_cst);
 	if (c->kind->refresh(c))
 		atomic_fetch_add_explicit(&c->generation, 1, memory_order_release);
-	pthread_mutex_unlock(&c->lock);
 	atomic_store_explicit(&c->refreshed, now, memory_order_relaxed);
-	atomic_flag_clear_explicit(&c->refreshing, memory_order_release);
+	atomic_store_explicit(&c->refreshing, 0, memory_order_release);
 }
 
 void verbs_clock_first_refresh(struct verbs_clock *c)
@@ -168,10 +166,16 @@ void verbs_clock_first_refresh(struct verbs_clock *c)
 		refresh(c, rd_clock_now(&c->host));
 }
 
-/* Map and offsets as they belong together. */
-static void copy(struct verbs_clock *c, struct verbs_stamps *s)
+/*
+ * Map and offsets as they belong together. Frames that came before `now` may lie beyond where a new
+ * line begins if somebody has been measuring it for long: then waits for it.
+ */
+static void copy(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now)
 {
-	if (s->generation == atomic_load_explicit(&c->generation, memory_order_acquire))
+	uint64_t begun = atomic_load_explicit(&c->refreshing, memory_order_seq_cst);
+
+	if (s->generation == atomic_load_explicit(&c->generation, memory_order_acquire) &&
+		(!begun || (int64_t)(now - begun) < CLOCK_AHEAD_NS / 2))
 		return;
 	pthread_mutex_lock(&c->lock);
 	s->map = c->map;
@@ -181,22 +185,33 @@ static void copy(struct verbs_clock *c, struct verbs_stamps *s)
 	pthread_mutex_unlock(&c->lock);
 }
 
+static bool is_due(const struct verbs_clock *c, uint64_t now, uint64_t interval)
+{
+	uint64_t refreshed = atomic_load_explicit(&c->refreshed, memory_order_relaxed);
+
+	return (int64_t)(now - refreshed) >= (int64_t)interval;
+}
+
 /* Another thread may have refreshed it after we looked at the clock. */
 void verbs_clock_keep_fresh(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now)
 {
-	uint64_t refreshed = atomic_load_explicit(&c->refreshed, memory_order_relaxed);
 	uint64_t interval = atomic_load_explicit(&c->interval, memory_order_relaxed);
 
-	if ((int64_t)(now - refreshed) >= (int64_t)interval)
-		refresh(c, now);
-	copy(c, s);
+	if (is_due(c, now, interval) && !pthread_mutex_trylock(&c->lock)) {
+		if (is_due(c, now, interval))
+			refresh(c, now);
+		pthread_mutex_unlock(&c->lock);
+	}
+	copy(c, s, now);
 }
 
 void verbs_clock_recheck(struct verbs_clock *c, struct verbs_stamps *s, uint64_t now)
 {
-	uint64_t refreshed = atomic_load_explicit(&c->refreshed, memory_order_relaxed);
-
-	if ((int64_t)(now - refreshed) >= RECHECK_NS)
-		refresh(c, now);
-	copy(c, s);
+	if (is_due(c, now, RECHECK_NS)) {
+		pthread_mutex_lock(&c->lock);
+		if (is_due(c, now, RECHECK_NS))
+			refresh(c, now);
+		pthread_mutex_unlock(&c->lock);
+	}
+	copy(c, s, now);
 }

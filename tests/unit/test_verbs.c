@@ -32,6 +32,9 @@ static struct {
 	unsigned int late; /* after so many reads without an event the device is gone */
 	bool unreadable;   /* the real-time clock is; else */
 	int64_t ahead;	   /* it is so many ns ahead of the system clock */
+	uint64_t lead;	    /* its counter is so many ticks ahead */
+	unsigned int reads; /* of the counter */
+	void (*read)(void); /* what happens meanwhile */
 } hca;
 
 static int query_device(struct ibv_context *ctx, const struct ibv_query_device_ex_input *input,
@@ -45,11 +48,14 @@ static int query_device(struct ibv_context *ctx, const struct ibv_query_device_e
 
 static int query_values(struct ibv_context *ctx, struct ibv_values_ex *values)
 {
-	uint64_t now = rd_monotonic_ns() & MASK;
+	uint64_t now = (rd_monotonic_ns() + hca.lead) & MASK;
 
 	values->comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
 	values->raw_clock = (struct timespec){
 		.tv_sec = (time_t)(now / 1000000000), .tv_nsec = (long)(now % 1000000000)};
+	hca.reads++;
+	if (hca.read)
+		hca.read();
 	return 0;
 }
 
@@ -126,7 +132,7 @@ static void clock_make(enum rd_stamp_type type, const char *title)
 	if (strcmp(clock_made.kind->title, title))
 		fail_msg("got '%s', want '%s'", clock_made.kind->title, title);
 	/* The line does not change, even on a slow machine. */
-	clock_made.interval = UINT64_MAX;
+	clock_made.interval = INT64_MAX;
 }
 
 static uint8_t flags[RD_BATCH];
@@ -181,6 +187,65 @@ TEST(ticks_that_are_read)
 	hca_make();
 	clock_make(RD_STAMPS_ADAPTER, "hardware clock");
 	true_times(rd_monotonic_ns() & MASK);
+}
+
+/* A queue that gets a frame while another queue's thread has been reading the counter for 3 ms. */
+static struct {
+	pthread_t thread;
+	struct verbs_stamps stamps;
+	struct rd_frame frame;
+	uint64_t tick; /* of that frame */
+	atomic_bool runs, waits, done;
+} other;
+
+int __real_pthread_mutex_lock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
+{
+	if (other.runs)
+		other.waits = true;
+	return __real_pthread_mutex_lock(lock);
+}
+
+static void *stamp_other(void *arg)
+{
+	other.runs = true;
+	verbs_stamp(&clock_made, &other.stamps, &other.frame, 1);
+	other.done = true;
+	return arg;
+}
+
+/* The second reading takes so long; the first one is the sample. */
+static void slow_read(void)
+{
+	const uint64_t end = rd_monotonic_ns() + (hca.reads == 2 ? 3000000 : 5000);
+
+	while (rd_monotonic_ns() < end)
+		sched_yield();
+	if (hca.reads != 2)
+		return;
+	other.frame.ts_ns = other.tick = rd_monotonic_ns() & MASK;
+	assert_int_equal(pthread_create(&other.thread, NULL, stamp_other, NULL), 0);
+	while (!other.waits && !other.done)
+		sched_yield();
+}
+
+/* All queues convert a tick to the same time, however long it took to read the counter. */
+TEST(slow_to_read)
+{
+	uint64_t tick;
+
+	hca_make();
+	clock_make(RD_STAMPS_ADAPTER, "hardware clock");
+	tick = rd_monotonic_ns() & MASK;
+	stamp(&other.stamps, &tick, 1);
+	hca.read = slow_read;
+	hca.reads = 0;
+	hca.lead = 100000; /* the line will bend */
+	clock_made.interval = 1;
+	tick = rd_monotonic_ns() & MASK;
+	stamp(&(struct verbs_stamps){.generation = 0}, &tick, 1);
+	pthread_join(other.thread, NULL);
+	assert_int_equal(other.frame.ts_ns, clock_map_ns(&clock_made.map, other.tick));
 }
 
 /* A real-time clock that drifts by `ppm`, for half an hour that takes no time. */
