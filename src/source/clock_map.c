@@ -8,8 +8,8 @@
 #define STEP_MIN   1000000  /* ns: more is corrected by a jump */
 #define WINDOW_MIN 20000000 /* ns: a rate measured over less is worse than the nominal one */
 #define DECADE	   (10ULL * 365 * 86400 * SECOND)
-#define STEP_PAST  SECOND  /* ns: age of frames since the counter jumped, at most */
-#define LEAP_MAX   60	   /* seconds between TAI and UTC, and some to come */
+#define STEP_PAST  SECOND /* ns: age of frames since the counter jumped, at most */
+#define LEAP_MAX   60	  /* seconds between TAI and UTC, and some to come */
 
 static int64_t clamp(int64_t v, int64_t most)
 {
@@ -122,8 +122,8 @@ static void bend(struct clock_fit *f, uint64_t ticks, uint64_t ns, uint64_t inte
 {
 	uint64_t at = ticks + to_ticks(f, CLOCK_AHEAD_NS), line = clock_map_ns(&f->map, at);
 	uint64_t rate = measured_rate(f);
-	int64_t ppm =
-		clamp((int64_t)(ns + CLOCK_AHEAD_NS - line) * 1000000 / (int64_t)interval, BEND_MAX);
+	int64_t ppm = clamp(
+		(int64_t)(ns + CLOCK_AHEAD_NS - line) * 1000000 / (int64_t)interval, BEND_MAX);
 
 	rate += (uint64_t)((int64_t)(rate / 1000000) * ppm);
 	add_line(&f->map, &(struct clock_line){at, line, rate});

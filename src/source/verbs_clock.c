@@ -111,9 +111,7 @@ int verbs_clock_open(struct verbs_clock *c, struct ibv_context *ctx, const char 
 {
 	const char *why;
 
-	*c = (struct verbs_clock){.type = type,
-		.ctx = ctx,
-		.lock = PTHREAD_MUTEX_INITIALIZER};
+	*c = (struct verbs_clock){.type = type, .ctx = ctx, .lock = PTHREAD_MUTEX_INITIALIZER};
 	rd_clock_set(&c->host);
 	if (speed)
 		c->back_per_byte = -(int64_t)(8e9 * 4294967296.0 / (double)speed);

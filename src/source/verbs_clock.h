@@ -149,7 +149,8 @@ struct verbs_clock {
 	_Atomic int64_t skew;	   /* the host's clock minus the corrected one */
 	_Atomic uint64_t skew_at;  /* when; 0: not known */
 	_Atomic uint64_t refreshed;
-	_Atomic uint64_t refreshing; /* since when a thread that holds `lock` refreshes it; 0: none */
+	_Atomic uint64_t
+		refreshing; /* since when a thread that holds `lock` refreshes it; 0: none */
 	pthread_mutex_t lock;
 	struct clock_map map;
 	atomic_uint generation;

@@ -29,9 +29,9 @@ static struct {
 	unsigned int n_events, acked;
 	int async_errno; /* of a read that finds no event; 0: EAGAIN */
 	int replace_errno;
-	unsigned int late; /* after so many reads without an event the device is gone */
-	bool unreadable;   /* the real-time clock is; else */
-	int64_t ahead;	   /* it is so many ns ahead of the system clock */
+	unsigned int late;  /* after so many reads without an event the device is gone */
+	bool unreadable;    /* the real-time clock is; else */
+	int64_t ahead;	    /* it is so many ns ahead of the system clock */
 	uint64_t lead;	    /* its counter is so many ticks ahead */
 	unsigned int reads; /* of the counter */
 	void (*read)(void); /* what happens meanwhile */
