@@ -150,9 +150,11 @@ as_kept() {
 
 # said COMMAND...: of rdmadump; what it prints is kept for as_said
 said() {
-	local kept=$tmp/said.$BASHPID.$RANDOM$RANDOM status
+	local kept=$tmp/said.$BASHPID.$RANDOM$RANDOM status program=("$RDMADUMP" "$1")
+	# What rdmadump would run
+	[[ $1 != analyze && $1 != explain ]] || program=("$RDMADUMP-$1")
 	echo "$ $*" >"$kept"
-	"$RDMADUMP" "$@" | tee -pa "$kept"
+	"${program[@]}" "${@:2}" | tee -pa "$kept"
 	status=${PIPESTATUS[0]}
 	echo "= $status" >>"$kept"
 	return "$status"
@@ -172,7 +174,11 @@ refused() {
 }
 # Of a capture file: its frames, and a hash of their lengths and bytes
 hash_of() { "$SOFTHCA_FRAMES" --hash "$@"; }
-frames_of() { hash_of "$1" | awk '{print $1}'; }
+frames_of() {
+	local frames
+	frames=$(hash_of "$1")
+	echo "${frames%% *}"
+}
 # frames_read FILE: its frames, as Wireshark's library reads it; status 1 if it is cut or damaged, and $tmp/frames_read says how
 frames_read() {
 	local line status
@@ -189,17 +195,17 @@ mkfifo -m 666 "$tmp/never"
 # Seconds after which what a test waits for has not come. No test depends on it: only what will
 # never happen takes so long, on any machine.
 export PATIENCE=${PATIENCE-900}
-# wait_for COMMAND...: until it succeeds, tried again after 20 ms.
+# wait_for COMMAND...: until it succeeds, tried again after 20 ms, and later 60.
 # If it never does: the script fails and ends here, as nothing after it would be true; in a subshell, status 1.
 wait_for() {
-	local limit=$((PATIENCE + SECONDS))
+	local limit=$((PATIENCE + SECONDS)) tries=0
 	until "$@" 2>/dev/null; do
 		if [ -e "$tmp/in-vain" ] || [ "$SECONDS" -gt "$limit" ]; then
 			echo "$*" >>"$tmp/in-vain"
 			[ "$BASHPID" != $$ ] || ! declare -F tap_done >/dev/null || tap_done
 			return 1
 		fi
-		read -rt 0.02 -u 9 || :
+		read -rt 0.0$(((tries += 1) > 5 ? 6 : 2)) -u 9 || :
 	done 9<>"$tmp/never"
 }
 # larger FILE BYTES: it exists, and is
@@ -207,7 +213,7 @@ larger() { [ "$(stat -c %s "$1")" -gt "$2" ]; }
 is_gone() { ! kill -0 "$1"; }
 
 # received TREE FRAMES: port 1 of mlx5_0 has had so many; TREE as of the model's --keep
-received() { [ "$(cat "$1/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" -ge "$2" ]; }
+received() { [ "$(<"$1/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" -ge "$2" ]; }
 # Also for scripts in bash that a test starts
 export tmp
 export -f wait_for larger is_gone received

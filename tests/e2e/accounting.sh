@@ -33,7 +33,7 @@ accounts() {
 model --mode drop --gen count=1000000000,size=1024,seed=1 --burst 1000,20000 --pidfile "$tmp/pid" --keep "$tmp/tree" \
 	--stats "$tmp/stats" -- "$RDMADUMP" -d mlx5_0 -q --json --buffer-size 4Mi -w - 2>"$tmp/report" | slow_reader &
 wait_for larger "$tmp/out" 9000000
-kill -INT "$(cat "$tmp/pid")"
+kill -INT "$(<"$tmp/pid")"
 wait $!
 accounts "a slow pipe"
 holds "a slow pipe: frames were dropped by us" [ "$(json "$tmp/report" .frames.dropped.buffer_full)" -gt 0 ]
@@ -92,7 +92,7 @@ if has_tool capinfos "the comment: when the capture began"; then
 	now=$(date +%s)
 	is_later() { [ "$(date +%s)" -gt "$now" ]; }
 	wait_for is_later
-	kill -INT "$(cat "$tmp/pid")"
+	kill -INT "$(<"$tmp/pid")"
 	wait $!
 	from=$(capinfos -k "$tmp/began.pcapng" | sed -n 's/.* from \(20[-0-9]* [0-9:]* [-+0-9]*\)\..*/\1/p')
 	echo "# began $from, seen to run at $(date -d "@$now")"

@@ -46,7 +46,7 @@ ok "--color never: not on a terminal" "$tmp/shown"
 
 jsons=()
 for f in "$roce"/*_*/?.pcap.zst; do
-	j=$tmp/$(basename "$(dirname "$f")")-$(basename "$f" .pcap.zst).json
+	j=${f#"$roce/"} j=${j%.pcap.zst} j=$tmp/${j/\//-}.json
 	an --json "$f" >"$j" 2>>"$tmp/err"
 	jsons+=("$j")
 done
@@ -149,7 +149,7 @@ within() {
 	for ((kib = less; kib > less - 1536; kib -= 48)); do
 		within $kib || n=$((n + $(grep -c 'Cannot allocate memory' "$tmp/err")))
 	done
-	is "too little memory: no report that lacks something has status 0" "$(cat "$tmp/short")" ''
+	is "too little memory: no report that lacks something has status 0" "$(<"$tmp/short")" ''
 	holds "... it is said, at many places" [ "$n" -ge 4 ]
 }
 

@@ -115,7 +115,7 @@ an --json --annotate "$tmp/cut-copy.pcapng" "$tmp/cut.pcapng" >"$tmp/cut.json"
 is "a file that is cut: exit status" $? 4
 frames_read "$tmp/cut-copy.pcapng" >"$tmp/last"
 ok "... and the copy is whole" "$tmp/frames_read"
-is "... what is there is copied" "$(cat "$tmp/last")" "$(json "$tmp/cut.json" .totals.frames)"
+is "... what is there is copied" "$(<"$tmp/last")" "$(json "$tmp/cut.json" .totals.frames)"
 
 # --- what is refused --------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ is "an event request waits, and is no command without a reply of the others" \
 
 an "$small" >"$tmp/text"
 sed -n '/^APPLICATIONS/,/more rows/p' "$tmp/text" | awk 'length > 80' >"$tmp/long"
-is "... in 80 columns" "$(cat "$tmp/long")" ""
+is "... in 80 columns" "$(<"$tmp/long")" ""
 an -v "$small" >"$tmp/text"
 
 # --- what is missing ----------------------------------------------------------------------------

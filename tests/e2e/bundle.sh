@@ -60,7 +60,7 @@ is "no command took longer than the bundle" "$(jq --argjson now "$(date +%s%N)" 
 jq -r '.members[] | select(.size != null or .link != null) | .name' "$manifest" | sort | diff - "$tmp/have" >"$tmp/log"
 ok "the manifest lists every member" "$tmp/log"
 jq -r '.members[] | select(.size > 0) | .size' "$manifest" | awk '{n += $1} END {print n}' >"$tmp/size"
-is "sizes" "$(cat "$tmp/size")" "$(cd "$b" && find . -type f ! -name manifest.json -printf '%s\n' | awk '{n += $1} END {print n}')"
+is "sizes" "$(<"$tmp/size")" "$(cd "$b" && find . -type f ! -name manifest.json -printf '%s\n' | awk '{n += $1} END {print n}')"
 jq -r '.members[].name' "$tmp/plan" | sort >"$tmp/planned"
 grep -v '^sysroot/\|^index.html$' "$tmp/have" | comm -23 - "$tmp/planned" >"$tmp/log"
 empty "nothing but what --dry-run lists" "$tmp/log"
@@ -131,7 +131,7 @@ is "a tool gets its arguments, no input, and writes English" "$(tr '\n' ' ' <"$b
 is "a tool without end" "$(why tools/numactl.txt)" "cut after 4194304 bytes"
 is "... its output" "$(stat -c %s "$b/tools/numactl.txt")" 4194304
 has "a tool that is absent, or would leave a database in the home directory" <(why host/packages-rpm.txt) '^(rpm is not|dpkg-query is) installed'
-is "no shell: a tool's output is as it is" "$(cat "$b/tools/ibstat.txt")" "$(printf 'up \033[31mred')"
+is "no shell: a tool's output is as it is" "$(<"$b/tools/ibstat.txt")" "$(printf 'up \033[31mred')"
 
 # --- reading it back ---------------------------------------------------------------------------
 
@@ -153,8 +153,8 @@ has "the page says so" "$b/index.html" '<h1>No RDMA device was read</h1>'
 is "why there is no info" "$(why rdmadump/info-@device.txt)" "no RDMA device"
 has "what list says" "$b/rdmadump/list.txt" 'no RDMA devices in /sys/class/infiniband'
 is "a tool that hangs and ignores SIGTERM" "$(why tools/ibstat.txt)" "it took longer than its limit and was killed"
-is "... what it had written" "$(cat "$b/tools/ibstat.txt")" begun
-kill -0 "$(cat "$tmp/pid")" 2>/dev/null
+is "... what it had written" "$(<"$b/tools/ibstat.txt")" begun
+kill -0 "$(<"$tmp/pid")" 2>/dev/null
 is "... it is gone" $? 1
 
 tool ibstat 'echo ibstat'
@@ -201,11 +201,11 @@ signals="INT TERM"
 for signal in $signals; do
 	model --no-devices --pidfile "$tmp/bundle.pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout 500 >"$tmp/log" 2>&1 &
 	wait_for test -s "$tmp/pid"
-	kill -s "$signal" "$(cat "$tmp/bundle.pid")"
+	kill -s "$signal" "$(<"$tmp/bundle.pid")"
 	wait $!
 	exits "SIG$signal" 4 "$tmp/log" 'interrupted: no bundle was written'
 	is "SIG$signal: nothing is left" "$(names)" "given.pcap other "
-	kill -0 "$(cat "$tmp/pid")" 2>/dev/null
+	kill -0 "$(<"$tmp/pid")" 2>/dev/null
 	is "SIG$signal: the tool is gone" $? 1
 	rm -f "$tmp/pid" "$tmp/bundle.pid"
 done
@@ -214,7 +214,7 @@ tool ibstat 'echo ibstat'
 echo before >b.tar.zst
 (ulimit -f 8; bare -w b.tar.zst --timeout 600) >"$tmp/log" 2>&1
 is "a file that may not grow: exit status" $? 3
-is "... nothing is left, and what was there stays" "$(names)$(cat b.tar.zst)" "b.tar.zst given.pcap other before"
+is "... nothing is left, and what was there stays" "$(names)$(<b.tar.zst)" "b.tar.zst given.pcap other before"
 bare -w b.tar.zst --timeout 600 >"$tmp/log2" 2>&1 &
 bare -w b.tar.zst --timeout 600 >"$tmp/log" 2>&1
 first=$?

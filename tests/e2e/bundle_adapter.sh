@@ -66,7 +66,7 @@ held() { [ "$(grep -c 'mlxlink .* begins' "$tmp/notes")" = 2 ]; }
 rm -f b.tar.zst "$tmp/notes"
 gated=mlxlink collect --pidfile "$tmp/pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout 600 &
 wait_for held
-kill -INT "$(cat "$tmp/pid")"
+kill -INT "$(<"$tmp/pid")"
 wait_for grep -q 'waiting for' "$tmp/log"
 exec {gate}<>"$tmp/gate"
 printf '\n\n' >&"$gate"
@@ -80,7 +80,7 @@ ok "... until they end, without a signal, and starts no other" "$tmp/log"
 rm -f "$tmp/pid" "$tmp/notes"
 gated=mlxlink collect --pidfile "$tmp/pid" -- "$RDMADUMP" bundle -w b.tar.zst --timeout 600 &
 wait_for held
-kill -KILL "$(cat "$tmp/pid")"
+kill -KILL "$(<"$tmp/pid")"
 wait $!
 printf '\n\n' >&"$gate"
 wait_for sh -c "[ \$(grep -c '^mlxlink .* ends' '$tmp/notes') = 2 ]"

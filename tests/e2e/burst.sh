@@ -24,7 +24,7 @@ bursts() {
 stalled() {
 	local spec=count=32000,size=1024,seed=3 reader
 	mkfifo "$tmp/pipe"
-	arrived() { [ "$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" = 32000 ]; }
+	arrived() { [ "$(<"$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" = 32000 ]; }
 	{
 		head -c 17000000
 		wait_for arrived

@@ -80,7 +80,7 @@ is "tap.sh: every result is counted" "$(counted <"$tmp/failing")" "4  3  0  1"
 
 # ok "$(...)" has the status of the substitution, not that of the case: it can never fail.
 grep -nE '^[^#]*\bok "[^"]*(\$\([^(]|`)' "$src"/tests/*/*.sh "$src"/tests/tap.sh >"$tmp/found"
-is "no case takes its status from its own name" "$(cat "$tmp/found")" ""
+is "no case takes its status from its own name" "$(<"$tmp/found")" ""
 
 # What scripts/check runs: each script, unit program and file of cases of this tree
 (cd "$src" && printf '%s\n' tests/e2e/*.sh tests/cases/*.txt tests/softhca/selftest.sh tests/unit/test_*.c) |
@@ -94,7 +94,7 @@ is "scripts/check runs every test of the tree" "$(diff "$tmp/there" "$tmp/runs")
 sed -n 's/^[^#[:space:]][^[:space:]]*[[:space:]]*//p' "$src/tests/touches" | tr ' ' '\n' | sort -u | while read -r name; do
 	[ -e "$src/tests/e2e/$name.sh" ] || echo "$name"
 done >"$tmp/found"
-is "tests/touches names scripts" "$(cat "$tmp/found")" ""
+is "tests/touches names scripts" "$(<"$tmp/found")" ""
 find "$src"/src -name '*.c' | while read -r file; do
 	grep -qE '^src/' "$src/tests/touches" && while read -r pattern _; do
 		# shellcheck disable=SC2254 # a pattern
@@ -102,7 +102,7 @@ find "$src"/src -name '*.c' | while read -r file; do
 	done <"$src/tests/touches"
 	echo "${file#"$src"/}"
 done | grep -vE '^src/(report|util)/' >"$tmp/found"
-is "... for every source file that no unit program suffices for" "$(cat "$tmp/found")" ""
+is "... for every source file that no unit program suffices for" "$(<"$tmp/found")" ""
 
 # The end of scripts/check, in a tree without anything else
 ended() { # SCRIPT: as scripts/deps, where the check begins

@@ -73,9 +73,9 @@ is "closed standard descriptors: nothing takes their place" "$(grep -v ' /dev/nu
 {
 	cat "$tmp/in.pcap"
 	wait_for test -s "$tmp/d.pcap"
-	readlink "/proc/$(cat "$tmp/pid")/fd/2" >"$tmp/fd2"
+	readlink "/proc/$(<"$tmp/pid")/fd/2" >"$tmp/fd2"
 } | sh -c 'cd "$1" && echo $$ >pid && exec "$0" -r - -w d.pcap 2>&-' "$RDMADUMP" "$tmp"
 is "closed standard error: exit status" $? 0
-is "closed standard error: messages are not written to a file" "$(cat "$tmp/fd2")" /dev/null
+is "closed standard error: messages are not written to a file" "$(<"$tmp/fd2")" /dev/null
 
 tap_done

@@ -129,7 +129,7 @@ done <<'LIST'
 LIST
 
 model --gen count=50,size=200,seed=1 --at-end sigint -- "$RDMADUMP" -q -w "$tmp/o" >"$tmp/log" 2>&1
-is "-q says nothing" "$(cat "$tmp/log")" ""
+is "-q says nothing" "$(<"$tmp/log")" ""
 # A program is looked for as execvp(3) does
 cp "$(type -P true)" "$tmp/mine"
 for search in "-u PATH|true|0" "PATH=:/none|mine|0" "PATH=/none|mine|1" "PATH=|true|1"; do

@@ -146,7 +146,7 @@ done
 # The system clock is set back a day during the capture
 for clock in cycles realtime; do
 	# Once the first frames have come
-	begun() { [ "$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" -gt 500 ]; }
+	begun() { [ "$(<"$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets")" -gt 500 ]; }
 	{ wait_for begun && touch "$tmp/yesterday"; } &
 	model_options=(--keep "$tmp/tree")
 	capture "$clock,back=$tmp/yesterday"

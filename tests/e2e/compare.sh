@@ -145,7 +145,7 @@ jq -c '[paths] as $all | . as $r | $all[] as $p | (null, -1, 1e300, "x", [], {})
 awk -v n="$([ -n "${TEST_FULL-}" ] && echo 1 || echo 40)" 'NR % n == 0' "$tmp/hostile" | while IFS= read -r line; do
 	printf '%s\n' "$line" >"$tmp/h.json"
 	compared "$tmp/h.json" "$tmp/y.json" >"$tmp/out"
-	case "$? $(cat "$tmp/err")" in "0 " | "2 rdmadump: "*) ;; *) echo "$line" && cat "$tmp/err" ;; esac
+	case "$? $(<"$tmp/err")" in "0 " | "2 rdmadump: "*) ;; *) echo "$line" && cat "$tmp/err" ;; esac
 done >"$tmp/differ"
 empty "values of other types: compared, or refused" "$tmp/differ"
 

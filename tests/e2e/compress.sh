@@ -71,7 +71,7 @@ for kind in gz zst; do
 	readable() { [ "$(unpack "$kind" "$tmp/killed.$kind" 2>/dev/null | wc -c)" -gt $((10000 * 532)) ]; }
 	wait_for larger "$tmp/killed.$kind" 5000
 	wait_for readable
-	kill -9 "$(cat "$tmp/pid")"
+	kill -9 "$(<"$tmp/pid")"
 	wait $model
 	n=$(frames_read "$tmp/killed.$kind")
 	echo "# $kind: $n frames in the killed capture"

@@ -58,7 +58,7 @@ for tree in mlx5-eth mlx5-ib irdma rxe bnxt_re efa hns; do
 	mv "$tmp/json" "$tmp/out"
 	jq -r '.ports[].counters[] | select(.unit) | "\(.name | sub(".*/"; ""))\t\(.meaning)"' "$tmp/out" |
 		awk -F '\t' 'NR == FNR { names[$3]; all[$3, $4]; next } $1 in names && !(($1, $2) in all)' "$tmp/explained" - >"$tmp/unlike"
-	is "$tree: explain has each meaning" "$(cat "$tmp/unlike")" ""
+	is "$tree: explain has each meaning" "$(<"$tmp/unlike")" ""
 	valid "$tree: JSON fits the schema" "$tmp/out"
 	jq -r '.ports[].counters[] | select(.severity) | "\(.severity): \(.name)"' "$tmp/out" >>"$tmp/severities"
 	counters --sysroot "$tmp/$tree" --prometheus >"$tmp/prometheus" 2>&1
@@ -186,7 +186,7 @@ for line in open(sys.argv[1]):
         n += 1
 PY
 wait "$reader"
-is "--interval: a counter that falls was reset, and grows from there" "$(cat "$tmp/out")" "87 None 100
+is "--interval: a counter that falls was reset, and grows from there" "$(<"$tmp/out")" "87 None 100
 None True 5
 4 None 9"
 counters --diff "$tmp/later.json" "$tmp/before.json" >"$tmp/out" 2>"$tmp/err"
@@ -247,7 +247,7 @@ live "'$RDMADUMP' counters mlx5_0 --json -o $tmp/b.json; '$RDMADUMP' counters ml
 	wait_for grew; kill \$counters; wait \$counters; echo \$? >$tmp/ended
 	'$RDMADUMP' counters mlx5_0 --json -o $tmp/a.json"
 valid "--interval: fits the schema" "$tmp/out"
-is "--interval: a signal ends it well" "$(cat "$tmp/ended")" 0
+is "--interval: a signal ends it well" "$(<"$tmp/ended")" 0
 sum=$(packets)
 counters --diff "$tmp/b.json" "$tmp/a.json" --json >"$tmp/out"
 total=$(packets)
@@ -308,7 +308,7 @@ cd "$tmp" || exit 1
 for mode in "" --all --json --prometheus "--all --interval 0.01 --count 2"; do
 	# shellcheck disable=SC2086 # options
 	counters --sysroot "$hostile" $mode >"$tmp/out" 2>"$tmp/err"
-	is "hostile tree, ${mode:-text}: exit status" "$? $(cat "$tmp/err")" "0 "
+	is "hostile tree, ${mode:-text}: exit status" "$? $(<"$tmp/err")" "0 "
 	LC_ALL=C grep -qP '[^\x20-\x7e\n]' "$tmp/out"
 	is "hostile tree, ${mode:-text}: clean" "$?" 1
 	case $mode in
@@ -316,7 +316,7 @@ for mode in "" --all --json --prometheus "--all --interval 0.01 --count 2"; do
 		is "hostile tree: largest number" "$(jq '.ports[0].counters[] | select(.name == "hw_counters/largest").value > 1.8e19' "$tmp/out")" true ;;
 	--prometheus) has_tool promtool "hostile tree: promtool parses it" || continue
 		promtool check metrics <"$tmp/out" 2>&1 | grep -i 'error\|expected\|invalid' >"$tmp/promtool"
-		is "hostile tree: promtool parses it" "$(cat "$tmp/promtool")" "" ;;
+		is "hostile tree: promtool parses it" "$(<"$tmp/promtool")" "" ;;
 	esac
 done
 counters --sysroot "$hostile" --json >"$tmp/b.json"
@@ -324,6 +324,6 @@ counters --diff "$tmp/b.json" "$tmp/b.json" >"$tmp/out" 2>"$tmp/err"
 is "hostile tree: --diff" "$?" 0
 mkdir -p "$tmp/bare/sys/class/infiniband/x0/ports/1"
 counters --sysroot "$tmp/bare" >"$tmp/out" 2>&1
-is "a port without anything" "$? $(cat "$tmp/out")" "0 x0 port 1 (Ethernet, driver unknown): no counters, 0 findings"
+is "a port without anything" "$? $(<"$tmp/out")" "0 x0 port 1 (Ethernet, driver unknown): no counters, 0 findings"
 
 tap_done

@@ -12,7 +12,7 @@ for name in 57_router_loss 58_router_reorder 59_router_duplicate; do
 	jq -r '.ends.paths | map([.from, .to, .sender] + [.qps | (map(.sent)|add), (map(.lost.count)|add),
 		(map(.duplicated.count)|add), (map(.missed.count)|add)]) | sort | .[] | join(" ")' "$tmp/$name.json" >"$tmp/got"
 	python3 "$srcdir/tests/e2e/ends.py" count "$data" >"$tmp/want"
-	is "... as counted by hand" "$(cat "$tmp/got")" "$(cat "$tmp/want")"
+	is "... as counted by hand" "$(<"$tmp/got")" "$(<"$tmp/want")"
 	is "... nothing left aside" "$(jq -c '.ends | [.outside, .evicted, .left_out]' "$tmp/$name.json")" "[0,0,0]"
 done
 rules() { jq -c '[.ends.findings[].rule] | unique' "$1"; }
@@ -30,7 +30,7 @@ is "lost downstream of the receiver's port" "$(rules "$tmp/ingress.json" | grep 
 
 # Between the two hosts of all other pairs is a switch that lost, duplicated and reordered nothing
 for data in "$TEST_DATA"/roce/*/; do
-	name=$(basename "$data")
+	name=${data%/} name=${name##*/}
 	case $name in 32_no_rdma | 5[789]_router_*) continue ;; esac
 	an --ends always --json "$data"/[ab].pcap.zst >"$tmp/pair.json" 2>"$tmp/log"
 	is "$name: nothing between" "$(jq -c '.ends | [.paths[].qps[] | .lost.count, .unclear.count, .missed_at_receiver.count,
@@ -73,9 +73,9 @@ for name in "${!cut[@]}"; do
 	an --json "$tmp/far.$name".[ab].pcap 2>"$tmp/log" | jq -c '[has("ends"), ([.findings[]? | select(.severity == "problem" and .certainty != "possible")] | length),
 		([.findings[]? | select(.rule == "may-be-ends")] | length)]' >"$tmp/far.$name"
 done
-is "clocks an hour apart" "$(cat "$tmp/far.57_router_loss") $(cat "$tmp/far.15_ipv6")" "[true,0,0] [false,0,1]"
+is "clocks an hour apart" "$(<"$tmp/far.57_router_loss") $(<"$tmp/far.15_ipv6")" "[true,0,0] [false,0,1]"
 an --json "$tmp"/far.57*.pcap "$tmp"/far.15*.a.pcap 2>"$tmp/log" | jq '.pairs | length' >"$tmp/far"
-is "... beside a third capture" "$(cat "$tmp/far")" 1
+is "... beside a third capture" "$(<"$tmp/far")" 1
 
 # Captures at three points, not copies of a mirror port; at the third one, headers only and another clock
 editcap -F nsecpcap -t 3600 -s 96 "$tmp/b.pcap" "$tmp/third.pcap"

@@ -39,7 +39,7 @@ rm -f "$tmp/text"
 model --fault port=down,after_ms=50 --pidfile "$tmp/pid" -- "$RDMADUMP" events >"$tmp/text" 2>"$tmp/err" &
 job=$!
 wait_for test -s "$tmp/text"
-kill -INT "$(cat "$tmp/pid")"
+kill -INT "$(<"$tmp/pid")"
 wait $job
 is "SIGINT ends it well" "$?" 0
 
@@ -52,7 +52,7 @@ job=$!
 wait_for grep -q watching "$tmp/err"
 for file in "$tmp"/tree/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/*; do echo lo >"$file"; done
 wait_for grep -q 'netdev attached' "$tmp/text"
-kill -INT "$(cat "$tmp/pid")"
+kill -INT "$(<"$tmp/pid")"
 wait $job
 has "a port that gets another netdev" "$tmp/text" '  mlx5_0:1 .*lo.* netdev attached|  mlx5_0:1 +netdev attached'
 is "... once" "$(grep -c 'netdev attached' "$tmp/text")" 1
@@ -64,10 +64,10 @@ model --fault port=down,after_ms=50 --pidfile "$tmp/pid" -- bash -c 'trap "" HUP
 	"$RDMADUMP" events >"$tmp/text" 2>"$tmp/err" &
 job=$!
 wait_for test -s "$tmp/text"
-ignored=$(awk '/^SigIgn:/ {print $2}' "/proc/$(cat "$tmp/pid")/status")
-caught=$(awk '/^SigCgt:/ {print $2}' "/proc/$(cat "$tmp/pid")/status")
+ignored=$(awk '/^SigIgn:/ {print $2}' "/proc/$(<"$tmp/pid")/status")
+caught=$(awk '/^SigCgt:/ {print $2}' "/proc/$(<"$tmp/pid")/status")
 is "nohup: SIGHUP stays ignored" "$((0x$ignored & 1)) $((0x$caught & 1)) $((0x$caught >> 14 & 1))" "1 0 1"
-kill -TERM "$(cat "$tmp/pid")"
+kill -TERM "$(<"$tmp/pid")"
 wait $job
 is "nohup: SIGTERM ends it well" "$?" 0
 
@@ -92,7 +92,7 @@ exits "without any device it waits until Ctrl-C" 0 "$tmp/err" '^rdmadump: watchi
 model --fault port=down,after_ms=50 --fault verb=open_device,errno=EACCES -- \
 	"$RDMADUMP" events --no-async -a duration:1 mlx5_0 >"$tmp/text" 2>"$tmp/err"
 is "--no-async: status" "$?" 0
-is "--no-async opens no device" "$(cat "$tmp/err")" "rdmadump: watching mlx5_0 (enp1s0f0np0)"
+is "--no-async opens no device" "$(<"$tmp/err")" "rdmadump: watching mlx5_0 (enp1s0f0np0)"
 
 while IFS='|' read -r arguments words; do
 	# shellcheck disable=SC2086 # several words

@@ -27,7 +27,7 @@ known exit-status "exit statuses" 5 < <(sed -n '/^\.Sh EXIT STATUS/,/^\.Sh/s/^\.
 known counter "counters" 200 < <(grep -ohE '^COUNTER\("[a-z_/A-Z0-9.-]+"' src/counters/*.def | cut -d'"' -f2 | sed 's|.*/||')
 grep -ohE '^COUNTER\("[^"*]*/[^"*]*"' src/counters/*.def | cut -d'"' -f2 | sed 's/\[\(.\)[^]]*\]/\1/g' >"$tmp/groups"
 while read -r name; do "$RDMADUMP" explain "$name" >/dev/null 2>&1 || echo "$name"; done <"$tmp/groups" >"$tmp/unknown"
-is "counters with their groups, and the number of a priority" "$(cat "$tmp/unknown")" ""
+is "counters with their groups, and the number of a priority" "$(<"$tmp/unknown")" ""
 holds "... enough of them" [ "$(wc -l <"$tmp/groups")" -ge 300 ]
 known json-value "values of JSON" 40 < <(jq -rn '[inputs | .. | objects | .ending?, .ended_by?, .owner_unknown?, .clock_unknown?, .spent?, .where?, .ended?, .outcome? | objects | .enum[]? | strings] | .[]' \
 	docs/schema/analyze.json docs/schema/analyze-ends.json docs/schema/capture.json docs/schema/record.json docs/schema/selftest.json)

@@ -19,7 +19,7 @@ devices=(--dev "name=mlx5_0,netdev=enp1s0f0np0,mac=$mac"
 	--dev "name=mlx5_1,netdev=enp2s0np0,state=down" --dev "name=mlx5_2,link=ib")
 gen=count=3000,size=60-1400,qps=4,acks=1,seed=21
 "$SOFTHCA_FRAMES" --write "$tmp/gen.pcap" $gen >"$tmp/hash"
-want=$(cat "$tmp/hash")
+want=$(<"$tmp/hash")
 port=rdma-mlx5_0-1
 
 # extcap ARGUMENTS...: the reply in $tmp/out
@@ -56,10 +56,10 @@ is "one line on the program" "$(grep -cE '^extcap \{version=[0-9.]+\}' "$tmp/out
 model "${devices[@]}" -- "$tmp/rdmadump-extcap" --extcap-interfaces >"$tmp/named" 2>&1
 holds "the same by the name rdmadump-extcap" cmp "$tmp/out" "$tmp/named"
 model --no-devices -- "$RDMADUMP" --extcap-interfaces --extcap-version=4.0 >"$tmp/out" 2>"$tmp/log"
-is "no devices: no interface, no error" "$? $(grep -c ^interface "$tmp/out") $(cat "$tmp/log")" "0 0 "
+is "no devices: no interface, no error" "$? $(grep -c ^interface "$tmp/out") $(<"$tmp/log")" "0 0 "
 
 extcap --extcap-dlts --extcap-interface $port
-is "link type of RoCE" "$status $(cat "$tmp/out")" "0 dlt {number=1}{name=EN10MB}{display=Ethernet}"
+is "link type of RoCE" "$status $(<"$tmp/out")" "0 dlt {number=1}{name=EN10MB}{display=Ethernet}"
 extcap --extcap-dlts --extcap-interface rdma-mlx5_2-1
 has "link type of InfiniBand" "$tmp/out" '^dlt \{number=197\}\{name=ERF\}'
 
@@ -145,7 +145,7 @@ stopped() {
 		"$RDMADUMP" --capture --extcap-interface $port --fifo "$tmp/fifo" >"$tmp/out" 2>"$tmp/log" &
 	local model=$!
 	head -c 10000 "$tmp/fifo" >/dev/null
-	[ -z "$signal" ] || kill -"$signal" "$(cat "$tmp/pid")"
+	[ -z "$signal" ] || kill -"$signal" "$(<"$tmp/pid")"
 	wait $model
 	is "$name: exit status, quiet" "$? $(cat "$tmp/out" "$tmp/log")" "0 "
 	clean "$name"
@@ -158,9 +158,9 @@ rm -f "$tmp/pid"
 model "${devices[@]}" --pidfile "$tmp/pid" -- "$RDMADUMP" --capture --extcap-interface $port --fifo "$tmp/fifo" &
 model=$!
 # Signals are blocked: it is about to open the FIFO.
-blocks_signals() { grep -qE '^SigBlk:.*[1-9a-f]' "/proc/$(cat "$tmp/pid")/status"; }
+blocks_signals() { grep -qE '^SigBlk:.*[1-9a-f]' "/proc/$(<"$tmp/pid")/status"; }
 wait_for blocks_signals
-kill "$(cat "$tmp/pid")"
+kill "$(<"$tmp/pid")"
 wait $model
 is "SIGTERM ends it also while there is no reader" "$?" 143
 ! running
@@ -221,7 +221,7 @@ HOME=$home model "${devices[@]}" --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
 model=$!
 wait_for grep -q started "$tmp/log" && wait_for running
 ok "the extcap runs"
-kill -9 "$(cat "$tmp/pid")"
+kill -9 "$(<"$tmp/pid")"
 wait $model 2>/dev/null
 clean "tshark is killed"
 

@@ -15,9 +15,9 @@ is "capture" $? 0
 is "facts stand behind the header and in front of the statistics" "$(shape "$tmp/with.pcapng" | tr '\n' ' ')" \
 	"SHB IDB start:device start:counters EPB end:device end:counters ISB "
 facts "$tmp/with.pcapng" | jq -e 'select(.interface != 0 or .device != "mlx5_0" or .port != 1 or .time_ns < 1e18)' >"$tmp/out"
-is "each says what it is about" "$(cat "$tmp/out")" ""
+is "each says what it is about" "$(<"$tmp/out")" ""
 is "the machine, at start and end" "$(facts "$tmp/with.pcapng" | jq -r 'select(.kind == "device").boot_id' | sort | uniq -c | tr -s ' ')" \
-	" 2 $(cat /proc/sys/kernel/random/boot_id)"
+	" 2 $(</proc/sys/kernel/random/boot_id)"
 is "the device" "$(facts "$tmp/with.pcapng" | jq -r 'select(.kind == "device" and .when == "start") | [.firmware, .driver, .netdevs[0].mac, .gids[3].gid] | join(" ")')" \
 	"16.35.2000 mlx5_core 0c:42:a1:00:00:01 ::ffff:10.77.0.2"
 facts "$tmp/with.pcapng" | jq -r 'select(.kind == "counters") | .counters["counters/port_rcv_packets"]' >"$tmp/out"
@@ -86,7 +86,7 @@ for file in "$tmp"/series.pcapng*; do
 	shape "$file" | tr '\n' ' '
 done >"$tmp/shapes"
 holds "a series: several files" [ "$(find "$tmp" -name 'series.pcapng*' | wc -l)" -ge 3 ]
-is "a series: the beginning in each file, the end in the last" "$(cat "$tmp/shapes")" \
+is "a series: the beginning in each file, the end in the last" "$(<"$tmp/shapes")" \
 	"$(for _ in "$tmp"/series.pcapng*; do printf 'SHB IDB start:device start:counters EPB ISB '; done | sed 's/EPB ISB $/EPB end:device end:counters ISB /')"
 "$RDMADUMP" -q -r "$tmp/with.pcapng" -b packets:1000 -b filesize:10 -w "$tmp/small.pcapng" 2>"$tmp/log"
 LC_ALL=C grep -la '"when":"start"' "$tmp"/small_* >"$tmp/filled"
@@ -105,7 +105,7 @@ for ending in "" .gz .zst; do
 	status=$?
 	capinfos -M "$tmp/limited.pcapng$ending" >"$tmp/info" 2>"$tmp/err"
 	is "one byte is missing for pcapng$ending: the facts give way" \
-		"$status $(sed -n 's/.*stat entries = //p; s/^Number of packets: *//p' "$tmp/info" | tr '\n' ' ')$(cat "$tmp/err")" "0 3000 1 "
+		"$status $(sed -n 's/.*stat entries = //p; s/^Number of packets: *//p' "$tmp/info" | tr '\n' ' ')$(<"$tmp/err")" "0 3000 1 "
 done
 steps="-3 -2 -1 0 1"
 [ -n "${TEST_FULL-}" ] || steps=-1

@@ -54,7 +54,7 @@ LIST
 echo precious >"$tmp/precious"
 model --fault verb=create_flow,errno=EOPNOTSUPP -- \
 	"$RDMADUMP" -d mlx5_0 -w "$tmp/precious" 2>/dev/null
-is "a refused capture leaves an existing file alone" "$(cat "$tmp/precious")" precious
+is "a refused capture leaves an existing file alone" "$(<"$tmp/precious")" precious
 
 rx=auto
 # No sniffer on an InfiniBand port of mlx5

@@ -34,7 +34,7 @@ read -r _ _ _ port <<<"\${SSH_CONNECTION-}"
 node=\${POD:-\${SLURMD_NODENAME:-node\$((port - 2200))}}
 [ ! -e "$tmp/node/odd" ] || { ln -s "$tmp/key" link; ln -s "$tmp" folder; : >\$'../files/a\\nb;c'; }
 export SOFTHCA_PRELOAD_FIRST='${SOFTHCA_PRELOAD_FIRST-}'
-exec '$SOFTHCA' --pidfile "$tmp/node/pid.\$node" \$(cat "$tmp/node/\$node") -- '$RDMADUMP' "\$@"
+exec '$SOFTHCA' --pidfile "$tmp/node/pid.\$node" \$(<"$tmp/node/\$node") -- '$RDMADUMP' "\$@"
 END
 chmod +x "$tmp/bin/rdmadump"
 

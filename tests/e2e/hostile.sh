@@ -105,8 +105,8 @@ clean "a program that is called so" bash -c 'exec -a "$1" "$2" --no-such-option'
 "$RDMADUMP" -r "$file" -w "$tmp/plain.pcapng" 2>/dev/null
 holds "on a terminal" python3 "$hostile" terminal "$RDMADUMP" analyze "$file"
 printf 'gr\xc3\xbc\xc3\x9fe \xe2\x82\xac' >"$tmp/name"
-"$RDMADUMP" analyze "$(cat "$tmp/name")" 2>"$tmp/err"
-grep -qF "$(cat "$tmp/name")" "$tmp/err"
+"$RDMADUMP" analyze "$(<"$tmp/name")" 2>"$tmp/err"
+grep -qF "$(<"$tmp/name")" "$tmp/err"
 ok "printable UTF-8 stays" "$tmp/err"
 
 # --- nothing waits or reads without end ------------------------------------------------------------

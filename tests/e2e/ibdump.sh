@@ -105,11 +105,11 @@ for o in "-w out.pcap" "--write out.pcap" "-o out.pcap" "--output=out.pcap" "-w 
 done
 on_eth -w -
 is "-w -: all frames on standard output" "$status $(hash_of "$tmp/out")" "0 $want"
-is "-w -: without a word" "$(cat "$tmp/log")" ""
+is "-w -: without a word" "$(<"$tmp/log")" ""
 for o in -s --silent; do
 	on_eth $o -w out.pcap
 	whole "$o"
-	is "$o: without a word" "$(cat "$tmp/log")" ""
+	is "$o: without a word" "$(<"$tmp/log")" ""
 done
 
 # --- memory -------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ model=$!
 received() { [ "$(cat "$tmp"/tree/sys/class/infiniband/*/ports/1/counters/port_rcv_packets | sort -n | tail -n 1)" -gt 1000 ]; }
 wait_for received
 holds "-M: nothing is written while it captures" [ "$(stat -c %s "$out")" -le 24 ]
-kill -INT "$(cat "$tmp/pid")"
+kill -INT "$(<"$tmp/pid")"
 wait $model
 [ "$(hash_of "$out" | awk '{print $1}')" -gt 500 ]
 ok "-M: all of it is written at the end" "$tmp/log"
@@ -206,7 +206,7 @@ refused "-q 1,x" "^-E- .*'x'"
 python3 "$srcdir/tests/e2e/captures.py" mirrored "$tmp/ib.pcap" "$tmp/mirrored.pcap"
 for o in -E --decap; do
 	run "${ib[@]}" --pcap "$tmp/mirrored.pcap" --at-end sigint -- $o -w out.pcap
-	is "$o: the inner frames" "$status $(hash_of "$out")" "0 $(cat "$tmp/inner")"
+	is "$o: the inner frames" "$status $(hash_of "$out")" "0 $(<"$tmp/inner")"
 done
 run "${ib[@]}" --pcap "$tmp/mirrored.pcap" --at-end sigint -- -w out.pcap
 is "without -E: the outer ones" "$status $(hash_of "$out")" "0 $(hash_of "$tmp/mirrored.pcap")"

@@ -60,7 +60,7 @@ lives() {
 		go() { $RDMADUMP -d mlx5_0 --sniffer icmd -q -w "$at/f.pcapng" "$@" 2>>"$at/log" & pid=$!; }
 		states() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$at/tree/gateway.0"; }
 		state() { states | head -n 1; }
-		accesses() { states | sed -n "2s/.* accesses \([0-9]*\).*/\1/p"; }
+		accesses() { local all; all=$(states); all=${all#* accesses }; echo "${all%%[^0-9]*}"; }
 		# moment UNTIL COMMAND...: the gateway had so many accesses, or the capture has ended, or COMMAND succeeds
 		moment() { is_gone $pid || [ "$(accesses)" -ge "$1" ] || "${@:2}"; }
 		'"$2" >"$at/out" 2>"$at/err"
@@ -185,7 +185,7 @@ model --keep "$tmp/tree" --pidfile "$tmp/pid" --dev link=ib,lid=1,gateway=yes --
 wait_for grep -q 'memory for frames' "$tmp/log"
 received() { [ "$(wc -l <"$tmp/truth")" -gt 60 ]; }
 wait_for received
-kill -USR1 "$(cat "$tmp/pid")"
+kill -USR1 "$(<"$tmp/pid")"
 wait $!
 exits "record" 0 "$tmp/log" 'recording mlx5_0 port 1 \(InfiniBand, 100 Gb/s\), port sniffer, '
 tshark -r "$tmp"/recorded_*.pcapng -T fields -e infiniband.bth.psn -e _ws.malformed >"$tmp/decoded" 2>/dev/null
@@ -280,7 +280,7 @@ if setpriv --reuid=65534 true 2>/dev/null; then
 	for theirs in '' /port-sniffer-0000:01:00.0; do
 		# shellcheck disable=SC2016 # for the inner shell
 		lives yes 'go -c 1; wait $pid; chown 65534 "$at/tree/run/rdmadump$theirs"; go -c 1; wait $pid; echo $?; state'
-		is "another user could write '/run/rdmadump$theirs': refused" "$(cat "$tmp/out")" $'2\n'"$clean"
+		is "another user could write '/run/rdmadump$theirs': refused" "$(<"$tmp/out")" $'2\n'"$clean"
 		has "... why, and what next" "$tmp/log" "'/run/rdmadump$theirs' is not root's alone; remove it"
 	done
 else
@@ -316,7 +316,7 @@ lives yes '
 	wait_for grep -q ibdump /proc/$other/comm
 	$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 1 -w "$tmp/second.pcapng" 2>&1; echo $?
 	kill $other; state'
-is "ibdump captures on another adapter: this one is captured" "$(cat "$tmp/out")" $'0\n'"$clean"
+is "ibdump captures on another adapter: this one is captured" "$(<"$tmp/out")" $'0\n'"$clean"
 has "killed: the helper says so" "$tmp/log" 'mlx5_0 port 1: the capture ended without detaching the sniffer: it is detached now'
 # A tool holds the command interface, and has the process id that a killed helper had.
 # shellcheck disable=SC2016 # for the inner shell
@@ -330,7 +330,7 @@ lives yes '
 	grep -c "command interface has been in use for 5 s, by process $tool;" "$at/log"
 	state; kill $tool; wait $tool
 	go -c 1; wait $pid; echo $?; state'
-is "a tool has the process id of a killed helper: what it holds is not released" "$(cat "$tmp/out")" \
+is "a tool has the process id of a killed helper: what it holds is not released" "$(<"$tmp/out")" \
 	$'2\n1\nattached 0 semaphore 0 icmd 1 violations 0\n0\n'"$clean"
 
 : >"$tmp/log"
@@ -339,7 +339,7 @@ lives yes '
 	go; started $pid
 	kill -9 $helper; kill -INT $pid; wait $pid; echo $?; state
 	go -c 5; wait $pid; echo $?; state'
-is "the helper is killed: reported at the end, and undone by the next capture" "$(cat "$tmp/out")" \
+is "the helper is killed: reported at the end, and undone by the next capture" "$(<"$tmp/out")" \
 	$'4\nattached 2 semaphore 0 icmd 0 violations 0\n0\n'"$clean"
 has "the helper is killed: what to do" "$tmp/log" 'process that uses the command gateway of 0000:01:00.0 was killed; .*start a capture with --sniffer icmd again'
 has "the next capture says what it did" "$tmp/log" 'a capture that was killed \(process [0-9]+\) had left its sniffer attached: it is detached now'
@@ -349,7 +349,7 @@ lives slow_attach:250 '
 	go; started $pid
 	kill -9 $helper; wait $pid; echo $?; state | grep -o "violations.*"
 	go -c 5; wait $pid; echo $?; state'
-is "the helper is killed while it attaches: the queue pair stays, and the next capture undoes it" "$(cat "$tmp/out")" \
+is "the helper is killed while it attaches: the queue pair stays, and the next capture undoes it" "$(<"$tmp/out")" \
 	$'2\nviolations 0\n0\n'"$clean"
 
 # Firmware that lets the process detach which attached: after a kill of both, only a reset of the adapter helps
@@ -359,18 +359,18 @@ lives clings '
 	kill -9 $helper $pid; wait $pid 2>/dev/null; ended
 	: >"$at/log"
 	go -c 3; wait $pid; echo $?'
-is "a sniffer that a killed capture left and nobody can detach: the next capture is refused" "$(cat "$tmp/out")" 2
+is "a sniffer that a killed capture left and nobody can detach: the next capture is refused" "$(<"$tmp/out")" 2
 is "... which does not say that it was detached" "$(grep -c 'is detached now' "$tmp/log") $(grep -c 'the firmware found none' "$tmp/log")" "0 1"
 
 wait
-is "killed at random, $half times: nothing is left, no violation" "$(cat "$tmp/one/out")" "$half"$'\n'"$clean"
-is "... on a ConnectX-8, $quarter times" "$(cat "$tmp/twins/out")" "$quarter"$'\n'"$clean"
-is "... beside another tool, $quarter times" "$(cat "$tmp/contended/out")" "$quarter"$'\n'"$clean"
+is "killed at random, $half times: nothing is left, no violation" "$(<"$tmp/one/out")" "$half"$'\n'"$clean"
+is "... on a ConnectX-8, $quarter times" "$(<"$tmp/twins/out")" "$quarter"$'\n'"$clean"
+is "... beside another tool, $quarter times" "$(<"$tmp/contended/out")" "$quarter"$'\n'"$clean"
 has "... which went on" "$tmp/contended/tool" '^[1-9][0-9]*$'
 for kind in one twins contended; do
 	has "killed at random, $kind: some were attached" "$tmp/$kind/log" 'it is detached now'
 done
-is "the helper is killed, together with the capture or alone, $both times: the next capture leaves nothing" "$(cat "$tmp/both/out")" "$both"
+is "the helper is killed, together with the capture or alone, $both times: the next capture leaves nothing" "$(<"$tmp/both/out")" "$both"
 
 # --- faults ---------------------------------------------------------------------------------
 
@@ -420,10 +420,10 @@ judged() {
 while IFS='|' read -r keys prepare why todo; do
 	judged "$keys" "$prepare"
 	what="$keys $prepare"
-	is "$what: the capture, info, list" "$(cat "$tmp/out")" "2
+	is "$what: the capture, info, list" "$(<"$tmp/out")" "2
 no: $why
 $todo, or mirror the port on the switch"
-	is "$what: the message" "$(cat "$tmp/log")" "rdmadump: --sniffer icmd on mlx5_0: $why; $todo, or mirror the port on the switch"
+	is "$what: the message" "$(<"$tmp/log")" "rdmadump: --sniffer icmd on mlx5_0: $why; $todo, or mirror the port on the switch"
 	is "$what: nothing is touched" "$(state) $(ls "$tmp/tree/run/rdmadump" 2>/dev/null)" "$clean "
 done <<'END'
 |mkdir -p $sys/kernel/security; echo "none [integrity] confidentiality" >$sys/kernel/security/lockdown|kernel lockdown, as with Secure Boot, forbids writing PCI configuration space|boot without Secure Boot to use --sniffer icmd

@@ -15,14 +15,15 @@ clean='attached 0 semaphore 0 icmd 0 violations 0'
 ended() { flock -w 60 "$at/tree/run/rdmadump/port-sniffer-0000:01:00.0" true; }
 # lives NAME SPEC SCRIPT: a shell in the model; files in $tmp/NAME, which is $at for the shell
 lives() {
-	export at=$tmp/$1
+	export at=$tmp/$1 nl=$'\n'
 	mkdir -p "$at"
 	export -f ended
 	export SOFTHCA_GATEWAY
 	# shellcheck disable=SC2016 # for the inner shell
 	# shellcheck disable=SC2086 # options
 	model ${time-} --keep "$at/tree" --dev "link=ib,lid=1,gateway=$2" --gen size=300 --rate 1000 -- bash -c '
-		state() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$at/tree/gateway.0" | head -n "${1:-1}"; }
+		states() { LD_PRELOAD="" "$SOFTHCA_GATEWAY" "$at/tree/gateway.0"; }
+		state() { states | head -n 1; }
 		'"$3" >"$at/out" 2>"$at/err"
 }
 
@@ -32,10 +33,10 @@ interrupted() {
 	export step=$3 command="${*:4}"
 	# shellcheck disable=SC2016 # for the inner shell
 	lives "$1" "$2" '
-		reached() { [[ $(state 9 | xargs) =~ $step ]]; }
+		reached() { all=$(states); [[ ${all//"$nl"/ } =~ $step ]]; }
 		$RDMADUMP $command --sniffer icmd -w "$at/f.pcapng" >"$at/report" 2>"$at/log" & pid=$!
 		wait_for reached
-		helper=$(cat /proc/$pid/task/$pid/children)
+		helper=$(</proc/$pid/task/$pid/children)
 		kill -INT $pid; wait $pid; echo $?
 		kill -0 $helper && echo "the helper works"
 		$RDMADUMP -d mlx5_0 --sniffer icmd -a duration:2 -w "$at/second.pcapng" 2>&1; echo $?
@@ -66,7 +67,7 @@ on_terminal record-terminal record mlx5_0 &
 closing() {
 	local accesses time='--time virtual'
 	# shellcheck disable=SC2016 # for the inner shell
-	lives plain yes '$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 20 -w "$at/f.pcapng"; state 2 | tail -n 1'
+	lives plain yes '$RDMADUMP -d mlx5_0 --sniffer icmd -q -c 20 -w "$at/f.pcapng"; states | sed -n 2p'
 	accesses=$(awk 'END { print $NF }' "$tmp/plain/out")
 	# shellcheck disable=SC2016 # for the inner shell
 	lives closing "taken:$((accesses * 3 / 4)).23000" '
@@ -78,7 +79,7 @@ closing() {
 			[[ $line != "20 frames in"* ]] || break
 		done
 		cat <&8 >>"$at/log" &
-		helper=$(cat /proc/$pid/task/$pid/children)
+		helper=$(</proc/$pid/task/$pid/children)
 		kill -INT $pid; wait $pid; echo $?
 		kill -0 $helper && echo "the helper works"
 		ended; wait; state'
@@ -107,7 +108,7 @@ is "recorded: the report says it, too" "$(jq -r '"\(.ended_by) \(.exit_status) \
 
 for name in capture record; do
 	name+=-terminal
-	is "$name: Ctrl-C ends the wait, the helper outlives the terminal, nothing is left" "$(cat "$tmp/$name/out")" $'2\nthe helper works\n'"$clean"
+	is "$name: Ctrl-C ends the wait, the helper outlives the terminal, nothing is left" "$(<"$tmp/$name/out")" $'2\nthe helper works\n'"$clean"
 	has "$name: the wait is announced" "$tmp/$name/log" \
 		'waiting for the adapter.s command gateway, which another program may be using; Ctrl-C ends that'
 	has "$name: Ctrl-C is answered" "$tmp/$name/log" 'waiting up to 3 s for the adapter.s command gateway'
@@ -115,7 +116,7 @@ for name in capture record; do
 		'interrupted while the command gateway of 0000:01:00.0 is used by rdmadump-icmd, process [0-9]+; it detaches the sniffer'
 done
 
-is "Ctrl-C while the helper detaches again: the capture ends, its helper detaches later" "$(cat "$tmp/closing/out")" $'4\nthe helper works\n'"$clean"
+is "Ctrl-C while the helper detaches again: the capture ends, its helper detaches later" "$(<"$tmp/closing/out")" $'4\nthe helper works\n'"$clean"
 has "... why it had not" "$tmp/closing/log" 'cannot detach the sniffer of sent frames of port 1: command gateway of 0000:01:00.0: its semaphore has been held for 2 s'
 has "... what next" "$tmp/closing/log" \
 	'warning: the command gateway of 0000:01:00.0 is still used by rdmadump-icmd, process [0-9]+: start no other capture on this adapter before it has ended'

@@ -102,8 +102,8 @@ model --dev name=mlx5_0,netlink=yes --gen count=100,size=200 -- bash -c '
 	kill -INT $!
 	wait $!' - "$RDMADUMP" "$tmp" 2>"$tmp/err"
 is "how many queue pairs are open" "$(jq -c .resources.counts "$tmp/json")" '{"qp":1}'
-is "... and whose" "$(jq -c '[.resources.qps[] | .type, .comm, .pid]' "$tmp/json")" "[\"RAW_PACKET\",\"rdmadump\",$(cat "$tmp/pid")]"
-has "... as text" "$tmp/text" "^ +0x[0-9a-f]{6} +RAW_PACKET +RTR .* $(cat "$tmp/pid") \(rdmadump\)$"
+is "... and whose" "$(jq -c '[.resources.qps[] | .type, .comm, .pid]' "$tmp/json")" "[\"RAW_PACKET\",\"rdmadump\",$(<"$tmp/pid")]"
+has "... as text" "$tmp/text" "^ +0x[0-9a-f]{6} +RAW_PACKET +RTR .* $(<"$tmp/pid") \(rdmadump\)$"
 
 model --fault verb=open_device,errno=EACCES -- "$RDMADUMP" info --json >"$tmp/json"
 is "a device that cannot be opened is described" "$(json "$tmp/json" .identity.board_id)" MT_0000000010

@@ -118,7 +118,7 @@ if has_tool systemd-analyze "the unit has no faults"; then
 	sed "s|^ExecStart=[^ ]*|ExecStart=$RDMADUMP|" "$tmp/root/opt/rdma/lib/systemd/system/rdmadump-record@.service" \
 		>"$tmp/units/rdmadump-record@.service"
 	systemd-analyze verify --man=no "$tmp/units/rdmadump-record@mlx5_0.service" >"$tmp/out" 2>&1
-	is "the unit has no faults" "$? $(cat "$tmp/out")" "0 "
+	is "the unit has no faults" "$? $(<"$tmp/out")" "0 "
 	holds "systemd judges its exposure as 3 of 10 at most" systemd-analyze security --offline=true --threshold=30 --no-pager "$tmp/units/rdmadump-record@.service"
 fi
 if has_tool journalctl "the catalog can be compiled"; then

@@ -90,7 +90,7 @@ echo 300 >"$tmp/other/ports/1/hw_counters/out_of_buffer"
 echo 5 >"$tmp/other/ports/1/counters/excessive_buffer_overrun_errors"
 ln -s "$tmp/other" "$devices/next"
 mv -T "$devices/next" "$devices/mlx5_0"
-kill -INT "$(cat "$tmp/pid")"
+kill -INT "$(<"$tmp/pid")"
 wait $job
 is "another device has the name: JSON" "$(loss)" '[false,null,null,"out_of_buffer is missing in one of the readings"]'
 is "another device has the name: nothing of its loss" "$(json "$tmp/json" .lost_before_us.at_least)" 0

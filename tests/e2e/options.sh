@@ -71,7 +71,7 @@ for form in '-s 64' '--snapshot-length=64'; do
 	# shellcheck disable=SC2086
 	offline $form
 	lengths "$tmp/out.pcapng" >"$tmp/cut"
-	is "$form: the first 64 bytes, the length stays" "$(cat "$tmp/cut")" \
+	is "$form: the first 64 bytes, the length stays" "$(<"$tmp/cut")" \
 		"$(awk '{print ($1 < 64 ? $1 : 64), $2}' "$tmp/lengths")"
 done
 offline --headers-only
@@ -80,7 +80,7 @@ is "--headers-only: the length stays" "$(cut -d' ' -f2 "$tmp/cut")" "$(cut -d' '
 is "--headers-only: an ACK is MAC, IP, UDP, BTH, AETH" \
 	"$(tshark -r "$tmp/out.pcapng" -Y 'infiniband.bth.opcode == 17' -T fields -e frame.cap_len 2>/dev/null | sort -u)" 58
 offline --zero-payload
-is "--zero-payload: all lengths stay" "$(lengths "$tmp/out.pcapng")" "$(cat "$tmp/lengths")"
+is "--zero-payload: all lengths stay" "$(lengths "$tmp/out.pcapng")" "$(<"$tmp/lengths")"
 is "--zero-payload: nothing left of the payload" \
 	"$(tshark -r "$tmp/out.pcapng" --disable-protocol rpcordma -Y 'infiniband.bth.opcode == 7' -T fields \
 		-e infiniband.payload -e data.data 2>/dev/null | tr -d '0\t\n')" ""
@@ -201,13 +201,13 @@ turned() {
 	wait_for larger "$tmp/f/t" 100000
 	"$1"
 	wait_for "${@:2}"
-	kill -INT "$(cat "$tmp/pid")"
+	kill -INT "$(<"$tmp/pid")"
 	wait $pid
 }
 # shellcheck disable=SC2317 # called by turned
-usr2() { kill -USR2 "$(cat "$tmp/pid")"; }
+usr2() { kill -USR2 "$(<"$tmp/pid")"; }
 # shellcheck disable=SC2317
-usr1() { kill -USR1 "$(cat "$tmp/pid")"; }
+usr1() { kill -USR1 "$(<"$tmp/pid")"; }
 turned usr2 larger "$tmp/f/t1" 20000
 is "SIGUSR2: a second file" "$(cd "$tmp/f" && echo *)" "t t1"
 is "SIGUSR2: no frame is lost" $(($(frames_of "$tmp/f/t") + $(frames_of "$tmp/f/t1"))) "$(jq .frames.delivered "$tmp/said")"

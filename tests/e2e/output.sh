@@ -39,7 +39,7 @@ full() {
 for format in pcapng pcap; do
 	(ulimit -f 2000; model --gen $gen -- "$RDMADUMP" -d mlx5_0 --json --format $format -w "$tmp/limited" \
 		>"$tmp/report" 2>"$tmp/log"; echo $? >"$tmp/status")
-	status=$(cat "$tmp/status")
+	status=$(<"$tmp/status")
 	if [ $format = pcapng ]; then
 		full "file size limit" "$tmp/limited"
 	else
@@ -77,7 +77,7 @@ model --gen count=1000000,size=500,seed=5 --rate 20000 --pidfile "$tmp/pid" -- \
 	"$RDMADUMP" -d mlx5_0 -q -w "$tmp/killed" >"$tmp/log" 2>&1 &
 model=$!
 wait_for larger "$tmp/killed" $((12000 * 532))
-kill -9 "$(cat "$tmp/pid")"
+kill -9 "$(<"$tmp/pid")"
 wait $model
 # The kernel may have ended the last write in the middle: every frame before that is there
 n=$(frames_read "$tmp/killed")
@@ -93,7 +93,7 @@ for signal in INT TERM HUP; do
 		"$RDMADUMP" -d mlx5_0 --json -w "$tmp/ended" >"$tmp/report" 2>"$tmp/log" &
 	model=$!
 	wait_for larger "$tmp/ended" 20000
-	kill -"$signal" "$(cat "$tmp/pid")"
+	kill -"$signal" "$(<"$tmp/pid")"
 	wait $model
 	is "SIG$signal: exit status" $? 0
 	is "SIG$signal: frames in the file are those reported" "$(frames_of "$tmp/ended")" "$(json "$tmp/report" .frames.written)"
@@ -105,7 +105,7 @@ done
 # A reader that closes the pipe is not an error
 { model --gen $gen -- "$RDMADUMP" -d mlx5_0 -w - 2>"$tmp/log"; echo $? >"$tmp/status"; } |
 	head -c 100000 >/dev/null
-is "closed pipe: exit status" "$(cat "$tmp/status")" 0
+is "closed pipe: exit status" "$(<"$tmp/status")" 0
 lacks "closed pipe: quiet" "$tmp/log" '[Pp]ipe'
 
 # ... also before the header. The FIFO's reader is gone when the program starts.
@@ -175,7 +175,7 @@ head -c 50000 "$tmp/read.pcap" >"$tmp/damaged.pcap"
 is "a damaged file: exit status" $? 4
 "$RDMADUMP" -r "$tmp/damaged.pcap" --count >"$tmp/count" 2>"$tmp/log"
 is "--count of a damaged file: exit status" $? 4
-is "--count of a damaged file: the frames before the damage" "$(cat "$tmp/count")" "$(frames_of "$tmp/undamaged.pcap") frames"
+is "--count of a damaged file: the frames before the damage" "$(<"$tmp/count")" "$(frames_of "$tmp/undamaged.pcap") frames"
 closed_pipe "$RDMADUMP" analyze "$tmp/damaged.pcap"
 is "the reader of an analysis is gone, and the file is damaged: exit status" $? 4
 closed_pipe "$RDMADUMP" analyze --annotate - "$tmp/read.pcap"

@@ -29,7 +29,7 @@ model --keep "$tmp/tree" --dev name=mlx5_0,netlink=yes --gen count=1000,size=256
 	kill -TERM $capture
 	wait $capture' - "$RDMADUMP" "$tmp"
 owners "$tmp/out.pcapng" >"$tmp/owners"
-has_owner() { jq -c ".owners[] | select(.pid == $(cat "$tmp/pid"))" "$tmp/owners"; }
+has_owner() { jq -c ".owners[] | select(.pid == $(<"$tmp/pid"))" "$tmp/owners"; }
 has_owner >"$tmp/other"
 is "a process that ended: its job" "$(jq -c .job "$tmp/other")" '{"SLURM_JOB_ID":"777","RANK":"12","LOCAL_RANK":"4"}'
 is "... its command" "$(jq -r .comm "$tmp/other")" rdmadump
@@ -40,7 +40,7 @@ is "the rest of its environment is nowhere" "$(grep -c hidden "$tmp/out.pcapng")
 is "samples are counted" "$(jq '.samples > 4 and .interval_ns > 0' "$tmp/owners")" true
 
 "$RDMADUMP" -q -r "$tmp/out.pcapng" -w "$tmp/copy.pcapng" 2>"$tmp/err"
-is "a copy of the file has them" "$(owners "$tmp/copy.pcapng")" "$(cat "$tmp/owners")"
+is "a copy of the file has them" "$(owners "$tmp/copy.pcapng")" "$(<"$tmp/owners")"
 "$RDMADUMP" -q -r "$tmp/out.pcapng" --no-owners -w "$tmp/copy.pcapng" 2>"$tmp/err"
 is "... with --no-owners it does not" "$(facts "$tmp/copy.pcapng" | grep -c '"kind":"owners"\|"pid"\|"comm"\|rdmadump')" 0
 is "... but what else there is" "$(facts "$tmp/copy.pcapng" | jq -r .kind | sort -u | tr '\n' ' ')" "counters device qps "
@@ -60,7 +60,7 @@ set_clock() {
 		wait_for test -s "$2/other.pcapng"
 		kill -TERM $capture
 		wait $capture
-		kill -TERM "$(cat "$2/pid")"
+		kill -TERM "$(<"$2/pid")"
 		wait' - "$RDMADUMP" "$tmp"
 	owners "$tmp/set.pcapng" | tail -n 1 >"$tmp/owners"
 	is "the system clock is set $2: the times of queue pairs go on, and can be compared with those of frames" \
@@ -68,7 +68,7 @@ set_clock() {
 			[all(.owners[].qps[]; $all.since_ns <= .first_ns and .first_ns <= .last_ns and .last_ns <= $all.time_ns)]' "$tmp/owners")" \
 		'[true,true,true,true]'
 	is "... and so do those of a process that began later" \
-		"$(jq --argjson pid "$(cat "$tmp/pid")" '. as $all | .owners[] | select(.pid == $pid) | .start_ns | . > $all.since_ns - 1e9 and . < $all.time_ns' "$tmp/owners")" true
+		"$(jq --argjson pid "$(<"$tmp/pid")" '. as $all | .owners[] | select(.pid == $pid) | .start_ns | . > $all.since_ns - 1e9 and . < $all.time_ns' "$tmp/owners")" true
 }
 set_clock back back
 set_clock ahead forward
@@ -163,12 +163,12 @@ interrupted() {
 	model --dev name=mlx5_0,netlink=yes,more_qps=4000 --latency list_qps=2000 --stats "$tmp/stats" --pidfile "$tmp/pid" -- \
 		"$RDMADUMP" "$@" -w "$tmp/slow.pcapng" --json >"$tmp/report" 2>"$tmp/err" &
 	wait_for blocks_sigint
-	kill -INT "$(cat "$tmp/pid")"
+	kill -INT "$(<"$tmp/pid")"
 	wait $!
 	is "$name, a signal before the first frame" "$? $(jq -r .ended_by "$tmp/report") $(jq '.qp_answers <= 32' "$tmp/stats")" "0 signal true"
 	rm "$tmp/pid"
 }
-blocks_sigint() { [ $((0x$(awk '$1 == "SigBlk:" {print $2}' "/proc/$(cat "$tmp/pid")/status") & 2)) != 0 ]; }
+blocks_sigint() { [ $((0x$(awk '$1 == "SigBlk:" {print $2}' "/proc/$(<"$tmp/pid")/status") & 2)) != 0 ]; }
 interrupted capture capture -d mlx5_0
 interrupted record record mlx5_0
 

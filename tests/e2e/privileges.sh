@@ -32,14 +32,14 @@ running() {
 	# They are written, so all is open.
 	written() { [ "$(find "${file%/*}" -name "$(basename "$file" | sed 's/-q0$//')*" -printf '%s\n' | awk '{n += $1} END {print n + 0}')" -gt 1380000 ]; }
 	wait_for written
-	for task in "/proc/$(cat "$tmp/pid")/task"/*; do
+	for task in "/proc/$(<"$tmp/pid")/task"/*; do
 		# the model's own, which no device has
-		[ "$(cat "$task/comm")" = softhca ] && continue
-		echo "thread $(cat "$task/comm")"
+		[ "$(<"$task/comm")" = softhca ] && continue
+		echo "thread $(<"$task/comm")"
 		cat "$task/status"
 	done >"$tmp/status" 2>/dev/null
-	for task in $(pgrep -P "$(cat "$tmp/pid")" rdmadump); do cat "/proc/$task/status"; done >"$tmp/analysis"
-	kill -INT "$(cat "$tmp/pid")"
+	for task in $(pgrep -P "$(<"$tmp/pid")" rdmadump); do cat "/proc/$task/status"; done >"$tmp/analysis"
+	kill -INT "$(<"$tmp/pid")"
 	wait $pid
 	status=$?
 }
@@ -174,7 +174,7 @@ else
 	done
 	limited 8388608 --gen count=2000,size=200,seed=1 --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 -q -b 12 --when-full wait -w "$theirs/small.pcapng" >"$tmp/log" 2>&1
-	is "8 MiB of locked memory, as many buffers as fit: nothing to say" "$? $(cat "$tmp/log")" "0 "
+	is "8 MiB of locked memory, as many buffers as fit: nothing to say" "$? $(<"$tmp/log")" "0 "
 	limited 65536 --gen count=2000,size=200,seed=1 --at-end sigint -- \
 		"$RDMADUMP" -d mlx5_0 --when-full wait -w "$theirs/small.pcapng" >"$tmp/log" 2>&1
 	has "64 KiB of locked memory: 32 buffers" "$tmp/log" ': 32 receive buffers instead of 16384; .*-b 5\)$'

@@ -38,10 +38,10 @@ model --lifespan 9000 --pidfile "$tmp/pid" --keep "$tmp/tree" "${overload[@]}" -
 	"$RDMADUMP" -d mlx5_0 -b 3 -w "$tmp/out.pcapng" 2>"$tmp/log" &
 job=$!
 wait_for received "$tmp/tree" 200000
-kill -INT "$(cat "$tmp/pid")"
+kill -INT "$(<"$tmp/pid")"
 wait_for grep -qE "waiting 9\.[0-9]+ s" "$tmp/log"
 # One that comes together with the first counts as the same.
-interrupted() { ! kill -INT "$(cat "$tmp/pid")"; }
+interrupted() { ! kill -INT "$(<"$tmp/pid")"; }
 wait_for interrupted
 wait $job
 exits "a second signal ends the wait" 0 "$tmp/log" "the wait for the loss counters was cut short: the last drops may be missing"
@@ -52,7 +52,7 @@ has "... and so does the file" "$tmp/comment" "the last drops may be missing"
 # 8192 buffers, and a reading that takes until three times as many frames were written.
 # The lines of SIGUSR1 that say so
 shown() { grep "frames .* lost 0$" "$tmp/err"; }
-asked_again() { kill -USR1 "$(cat "$tmp/pid")" && [ "$(shown | grep -vc " 0 b/s")" -ge 3 ]; }
+asked_again() { kill -USR1 "$(<"$tmp/pid")" && [ "$(shown | grep -vc " 0 b/s")" -ge 3 ]; }
 for queues in "" "--queues 2"; do
 	name="slow counters${queues:+, $queues}"
 	rm -rf "$tmp/pid" "$tmp/err" "$tmp/tree" "$tmp/slow.begun"
@@ -65,12 +65,12 @@ for queues in "" "--queues 2"; do
 	wait_for test -e "$tmp/slow.begun"
 	ok "$name: they are read while frames come" "$tmp/err"
 	# No frame is dropped: one that finds no buffer waits for it.
-	wait_for received "$tmp/tree" $(($(cat "$counter") + 25000))
+	wait_for received "$tmp/tree" $(($(<"$counter") + 25000))
 	ok "$name: a reading that does not end delays no frame" "$tmp/err"
 	wait_for asked_again
 	ok "$name: SIGUSR1 shows progress meanwhile, with the average rate" "$tmp/err"
 	rm "$tmp/slow"
-	kill -INT "$(cat "$tmp/pid")"
+	kill -INT "$(<"$tmp/pid")"
 	wait $job
 	is "$name: exit status, nothing is lost" "$? $(json "$tmp/stats" .dropped) $(lost)" "0 0 0"
 done
@@ -126,7 +126,7 @@ is "... and its total" "$(jq -c '.sources[0].lost.beside[] | select(.name == "et
 : >"$tmp/log"
 text "${paused[@]}" --pidfile "$tmp/pid" --fault "ethtool=outbound_pci_stalled_wr:35,frame=15000" -- &
 wait_for grep -q 'outbound_pci_stalled_wr grew by 35' "$tmp/log"
-kill -INT "$(cat "$tmp/pid")"
+kill -INT "$(<"$tmp/pid")"
 wait $!
 is "without it: the capture goes on, and each is said once" \
 	"$(grep -o 'ethtool/[a-z0-9_]* grew by [0-9]* during' "$tmp/log" | sort | tr '\n' ' ')" "ethtool/outbound_pci_stalled_wr grew by 35 during ethtool/tx_prio3_pause grew by 42 during "

@@ -12,7 +12,7 @@ triggers=50 lines=10
 wanted=$(tool make "$tmp/in.pcap" $n $triggers)
 
 has_log() { grep -qE -- "$1" "$tmp/log"; }
-send() { kill -"$1" "$(cat "$tmp/pid")"; }
+send() { kill -"$1" "$(<"$tmp/pid")"; }
 # record MODEL-OPTIONS... -- OPTIONS...: to its end; the report in $tmp/report
 record() {
 	apart "$@"
@@ -247,7 +247,7 @@ wait_for fired 'trigger fifo' 2
 yes flood >"$tmp/fifo" 2>/dev/null &
 flood=$!
 wait_for fired 'trigger fifo.*flood' 100
-timeout -k 5 "$PATIENCE" bash -c "$(declare -f send); tmp=$tmp send TERM; tail --pid=$(cat "$tmp/pid") -s 0.05 -f /dev/null"
+timeout -k 5 "$PATIENCE" bash -c "$(declare -f send); tmp=$tmp send TERM; tail --pid=$(<"$tmp/pid") -s 0.05 -f /dev/null"
 is "a writer that never stops does not keep the recorder from ending" "$?" 0
 kill $flood 2>/dev/null
 wait $job
@@ -435,7 +435,7 @@ no_room() {
 	balance "$1"
 	is "$1: frames of files that could not be written did not expire" "$(jq .frames.expired "$tmp/report")" 0
 	for f in "$tmp"/small/r_*; do "$RDMADUMP" -r "$f" --count 2>/dev/null; done | awk '{n += $1} END {print n}' >"$tmp/n"
-	is "$1: what was written can be read" "$(cat "$tmp/n")" "$(jq .frames.written "$tmp/report")"
+	is "$1: what was written can be read" "$(<"$tmp/n")" "$(jq .frames.written "$tmp/report")"
 	has "$1: the state counts it" "$tmp/state.prom" '^rdmadump_record_files_failed_total 2$'
 	umount "$tmp/small"
 }

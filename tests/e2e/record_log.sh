@@ -15,7 +15,7 @@ live() {
 		>"$tmp/report" 2>"$tmp/log" &
 	job=$!
 	wait_for grep -q 'memory for frames' "$tmp/log"
-	pid=$(cat "$tmp/pid")
+	pid=$(<"$tmp/pid")
 }
 # fired FILE N: so many lines of it; a window in which a busy machine received nothing is mentioned again
 fired() { [ "$(grep -E "trigger log=$tmp/$1[,:]" "$tmp/log" | grep -vc ': no file: ')" -ge "$2" ]; }
@@ -87,7 +87,7 @@ is "a file of each of the four names is open, and none that was replaced" "$held
 is "each new line that matches fires once: as usual, and in logs that are renamed, replaced, truncated, removed, or a link; and late ones" \
 	"$(jq -c '[.of_triggers[] | .fired]' "$tmp/report")" "[0,510,1,$((statuses + 1)),1]"
 for i in {1..9} 510; do grep -oE "$tmp/app,match=boom\*,: .*boom $i, [^y]*" "$tmp/log" | head -n 1 | sed 's/.*,: //; s/ (within.*//'; done >"$tmp/got"
-is "... with the line as its reason" "$(cat "$tmp/got")" "boom 1, as usual
+is "... with the line as its reason" "$(<"$tmp/got")" "boom 1, as usual
 boom 2, in the renamed file
 boom 3, its last line
 boom 4, in the new file

@@ -26,7 +26,7 @@ model --gen count=4000000000,size=200-1500 --mode drop --stats "$tmp/stats" --pi
 	--trigger fifo="$tmp/fifo" >"$tmp/report" 2>"$tmp/log" &
 job=$!
 wait_for has_log 'memory for frames'
-pid=$(cat "$tmp/pid")
+pid=$(<"$tmp/pid")
 wait_for test -p "$tmp/fifo"
 # All memory for frames was used
 wait_for received "$tmp/tree" 300001
@@ -65,7 +65,7 @@ is "the model delivered as many" "$(jq '.frames.delivered' "$tmp/report")" "$(jq
 is "... and dropped as many as the report says" "$(jq '.lost_before_us' "$tmp/report")" "$(jq '.dropped' "$tmp/stats")"
 is "none was lost by the output" "$(jq '[.frames.output, .dumps_failed]' -c "$tmp/report")" "[0,0]"
 for f in "$d"/r_*; do "$RDMADUMP" -r "$f" --count 2>/dev/null; done | awk '{n += $1} END {print n}' >"$tmp/n"
-is "the files have what was written" "$(cat "$tmp/n")" "$(jq .frames.written "$tmp/report")"
+is "the files have what was written" "$(<"$tmp/n")" "$(jq .frames.written "$tmp/report")"
 is "memory: as much as was reported at the start" "$(jq .memory_bytes "$tmp/report")" $((64 << 20))
 if [ -n "${SOFTHCA_PRELOAD_FIRST-}" ] || [ "${THREAD_SANITIZER-}" = yes ]; then
 	skip "memory is constant" "sanitizers keep memory"

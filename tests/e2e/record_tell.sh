@@ -35,7 +35,7 @@ recorder() {
 }
 declare -A jobs
 finish() {
-	kill -INT "$(cat "$tmp/$1/pid")"
+	kill -INT "$(<"$tmp/$1/pid")"
 	wait "${jobs[$1]}"
 }
 delivered() { wc -l 2>/dev/null <"$tmp/$1/truth" || echo 0; }

@@ -27,7 +27,7 @@ record --whole-frames --pre 8ms --post 4ms --trigger rnr --trigger qp-error --tr
 	--trigger 'cnp>5/s' --trigger cnp --trigger icrc-error
 is "it ends as asked" "$?" 0
 tool comments "$d"/r_*.pcapng | sed 's/ trigger / /' | sort -n >"$tmp/got"
-is "the packets that each trigger names have its comment, and no other packet has one" "$(cat "$tmp/got")" "$(cat "$tmp/wanted")"
+is "the packets that each trigger names have its comment, and no other packet has one" "$(<"$tmp/got")" "$(<"$tmp/wanted")"
 is "... of each trigger" "$(cut -d' ' -f2 "$tmp/got" | sort -u | tr '\n' ' ')" "cm-reject cnp cnp>5/s gave-up icrc-error qp-error rnr "
 n=$(wc -l <"$tmp/wanted")
 files=("$d"/r_*.pcapng)

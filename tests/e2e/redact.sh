@@ -75,7 +75,7 @@ for kind in mac guid ipv4 ipv6 host user serial path; do
 	ok "the map has a $kind"
 done
 holds "no original is in any member, or its name" python3 "$here/redacted.py" search b.tar.zst.map "$b"
-for secret in alice17 zephyr-works 172.29.3.4 MT2116X09341 acme.com 0c42a1 12345678 lab.example "$(cat /proc/sys/kernel/random/boot_id)"; do
+for secret in alice17 zephyr-works 172.29.3.4 MT2116X09341 acme.com 0c42a1 12345678 lab.example "$(</proc/sys/kernel/random/boot_id)"; do
 	grep -rqi -- "$secret" "$b"
 	is "no '$secret'" $? 1
 done

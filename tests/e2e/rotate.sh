@@ -125,10 +125,10 @@ for args in "${reasons[@]}"; do
 	for _ in 1 2 3 4; do
 		had=$(find "$d" -type f | wc -l)
 		more() { [ "$(find "$d" -type f | wc -l)" -gt "$had" ]; }
-		kill -USR2 "$(cat "$tmp/pid")"
+		kill -USR2 "$(<"$tmp/pid")"
 		wait_for more && turned=$((turned + 1))
 	done
-	kill -INT "$(cat "$tmp/pid")"
+	kill -INT "$(<"$tmp/pid")"
 	wait $pid
 	mapfile -t files < <(find "$d" -type f | sort -V)
 	[ $turned = 4 ] && [ ${#files[@]} -ge 5 ]
@@ -141,7 +141,7 @@ model --gen count=5000,size=200 --rate 5000 --pidfile "$tmp/pid" --at-end sigint
 	bash -c 'trap : USR2; exec "$@"' - "$RDMADUMP" -d mlx5_0 -q -w - 2>"$tmp/log" >"$tmp/piped" &
 pid=$!
 wait_for test -s "$tmp/piped"
-kill -USR2 "$(cat "$tmp/pid")"
+kill -USR2 "$(<"$tmp/pid")"
 wait $pid
 is "SIGUSR2 with -w -: the pipe goes on" "$(frames_of "$tmp/piped")" 5000
 

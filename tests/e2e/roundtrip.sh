@@ -45,7 +45,7 @@ want=$("$SOFTHCA_FRAMES" "$gen")
 model --dev name=mlx5_0,mtu=9216 --gen "$gen" --at-end sigint -- \
 	"$RDMADUMP" -d mlx5_0 -q --json --when-full wait -w - 2>"$tmp/report" |
 	"$SOFTHCA_FRAMES" --hash - >"$tmp/got"
-is "$count generated frames of 60 to 9216 bytes" "$(cat "$tmp/got")" "$want"
+is "$count generated frames of 60 to 9216 bytes" "$(<"$tmp/got")" "$want"
 is "... all delivered" "$(json "$tmp/report" .frames.delivered)" "$count"
 is "... all written" "$(json "$tmp/report" .frames.written)" "$count"
 

@@ -49,7 +49,7 @@ as_sudo "$RDMADUMP" analyze "$theirs" >"$tmp/out" 2>"$tmp/log"
 is "sudo, analyze, a directory with such a link: it may be a capture, the text is none" \
 	"$(grep -cE "skipped: .*link.pcap': Permission denied|skipped 1 of 3 files, which are no captures" "$tmp/log")" 2
 as_sudo "$RDMADUMP" -r "$theirs/a.pcap" --count >"$tmp/out" 2>"$tmp/log"
-is "sudo, a capture of the caller's" "$? $(cat "$tmp/out")" "0 $("$RDMADUMP" -r "$theirs/a.pcap" --count 2>/dev/null)"
+is "sudo, a capture of the caller's" "$? $(<"$tmp/out")" "0 $("$RDMADUMP" -r "$theirs/a.pcap" --count 2>/dev/null)"
 
 # A copied tree, whose files are links to those of root.
 mkdir "$theirs/tree" && tar -xzf "$TEST_DATA/sysfs/mlx5-eth.tar.gz" -C "$theirs/tree"

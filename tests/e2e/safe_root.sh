@@ -58,11 +58,11 @@ recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/other"
 has "sudo record, a FIFO that another user owns: message" "$tmp/log" "other' belongs to another user; remove it, or choose another path"
 rm -f "$theirs/seen"
 seen() { stat -c '%F %u %a' "$theirs/fifo" >"$theirs/seen"; }
-{ wait_for seen; kill -INT "$(cat "$tmp/pid")"; } &
+{ wait_for seen; kill -INT "$(<"$tmp/pid")"; } &
 recorded sudo -w "$theirs/r.pcapng" --trigger fifo="$theirs/fifo" -a duration:100
 is "sudo record, a new FIFO: exit status" $? 0
 wait
-is "sudo record: the FIFO is the caller's, and removed at the end" "$(cat "$theirs/seen") $(ls "$theirs/fifo" 2>/dev/null)" "fifo $uid 600 "
+is "sudo record: the FIFO is the caller's, and removed at the end" "$(<"$theirs/seen") $(ls "$theirs/fifo" 2>/dev/null)" "fifo $uid 600 "
 
 # Names that can be foreseen: the program's process id, numbers and times of files
 cat >"$tmp/planted" <<END
@@ -104,9 +104,9 @@ for ending in json html; do
 		{
 			# Without a frame there is no file.
 			wait_for larger "$tmp/truth" 400
-			kill -USR1 "$(cat "$tmp/pid")"
+			kill -USR1 "$(<"$tmp/pid")"
 			wait_for "$@"
-			kill -INT "$(cat "$tmp/pid")"
+			kill -INT "$(<"$tmp/pid")"
 		} &
 		TZ=UTC model --clock realtime,truth="$tmp/truth" "${traffic[@]}" -- "$tmp/planted" "$RDMADUMP" record mlx5_0 -Z root \
 			--pre 50ms --post 50ms -w "$theirs/$ending.pcapng" >"$tmp/out" 2>"$tmp/log"

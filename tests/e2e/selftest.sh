@@ -95,7 +95,7 @@ cat >"$tmp/two" <<-END
 	kill -KILL \$first
 END
 model --latency create_flow=1000000 --gen $gen --rate 2000 -- bash "$tmp/two" >"$tmp/log" 2>&1
-is "two at once: the second one is refused" "$(cat "$tmp/status")" 1
+is "two at once: the second one is refused" "$(<"$tmp/status")" 1
 has "... and says why" "$tmp/second" 'another selftest is running on mlx5_0; wait until it has ended'
 is "... and leaves nothing" "$(ls "$tmp/second.out")" ""
 
@@ -141,7 +141,7 @@ hit() {
 }
 judge_signal() { # SIGNAL PROBE
 	local at=$tmp/hit/$1.$2 status
-	status=$(cat "$at/status")
+	status=$(<"$at/status")
 	is "$1 at $2: an archive, and nothing else" "$(ls "$at/out")" "$name.tar.zst"
 	document "$at/out/$name.tar.zst" >"$tmp/json" 2>"$tmp/log"
 	is "$1 at $2: exit status, end, the probe" "$status $(json "$tmp/json" .ended) $(json "$tmp/json" '.probes[-1].name')" \
@@ -154,14 +154,14 @@ judge_hit() { # HOW PROBE
 	case $1 in
 	INT | TERM) judge_signal "$@" ;;
 	KILL)
-		[ -e "$at/out/$name.tar.zst" ] || [ "$(cat "$at/status") $(left_in "$at/out")" = "137 $name.partial.json" ]
+		[ -e "$at/out/$name.tar.zst" ] || [ "$(<"$at/status") $(left_in "$at/out")" = "137 $name.partial.json" ]
 		ok "KILL at $2: what is left" "$at/log"
 		readable "$at/out"
 		ok "KILL at $2: it can be read" "$tmp/shown"
 		;;
 	DISK)
 		[ -d "$at/left" ] || { skip "a full disk at $2" "no right to mount a tmpfs"; return; }
-		[ "$(cat "$at/status")" = 3 ] && grep -q 'No space left on device' "$at/log" || [ -e "$at/left/$name.tar.zst" ]
+		[ "$(<"$at/status")" = 3 ] && grep -q 'No space left on device' "$at/log" || [ -e "$at/left/$name.tar.zst" ]
 		ok "a full disk at $2: exit status and message" "$at/log"
 		readable "$at/left"
 		ok "a full disk at $2: what is left can be read" "$tmp/shown"
@@ -203,10 +203,10 @@ for how in KILL INT; do
 		"$RDMADUMP" selftest --output "$tmp/whole/$how/out" >"$tmp/whole/$how/table" 2>"$tmp/log" &
 	has_seven() { [ "$(jq '.probes | length' "$partial" 2>/dev/null || echo 0)" -ge 7 ]; }
 	wait_for has_seven
-	kill -$how "$(cat "$tmp/whole/$how/pid")"
+	kill -$how "$(<"$tmp/whole/$how/pid")"
 	wait $!
 	readable "$tmp/whole/$how/out"
-	[ "$(cat "$tmp/shown")" -ge 7 ]
+	[ "$(<"$tmp/shown")" -ge 7 ]
 	ok "$how after seven probes: the result has them" "$tmp/shown"
 done
 
@@ -215,7 +215,7 @@ for options in "" --json; do
 	fresh
 	# shellcheck disable=SC2086 # an option or none
 	{ selftest $options --probe inventory --probe objects 2>"$tmp/log"; echo $? >"$tmp/status"; } | true
-	is "SIGPIPE $options: exit status" "$(cat "$tmp/status")" 0
+	is "SIGPIPE $options: exit status" "$(<"$tmp/status")" 0
 	lacks "SIGPIPE $options: quiet" "$tmp/log" 'pipe|cannot|partial'
 	is "SIGPIPE $options: the archive" "$(ls "$tmp/out")" "$name.tar.zst"
 	# shellcheck disable=SC2086 # an option or none
@@ -241,7 +241,7 @@ wait
 for size in $sizes; do
 	at=$tmp/disk.$size
 	mountpoint -q "$at" || { skip "disk of $size" "no right to mount a tmpfs"; continue; }
-	is "disk of $size: exit status" "$(cat "$at.status")" 3
+	is "disk of $size: exit status" "$(<"$at.status")" 3
 	has "disk of $size: message" "$at.log" 'No space left on device'
 	readable "$at"
 	ok "disk of $size: what is left can be read" "$tmp/shown"

@@ -54,7 +54,7 @@ wait
 for row in "${rows[@]}"; do
 	read -r name expected left <<<"$row"
 	is "$name: what is found" "$(found "$name.json")" "${expected#-}"
-	is "$name: exit status" "$(cat "$name.status")" "$([[ $expected = attach! ]] && echo 4 || echo 0)"
+	is "$name: exit status" "$(<"$name.status")" "$([[ $expected = attach! ]] && echo 4 || echo 0)"
 	is "$name: the gateway" "$("$SOFTHCA_GATEWAY" "$name.tree/gateway.0" | head -n 1)" "${clean/attached 0/attached $left}"
 	is "$name: nothing is left on the device" "$(jq '[.devices[].leaked[]] + [.devices[].order_violations] | add' "$name.stats")" 0
 done

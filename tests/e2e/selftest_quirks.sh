@@ -95,7 +95,7 @@ start() {
 # finished NAME: its files become those that `judge` reads
 finished() {
 	cp "$tmp/runs/$1/"{json,log,stats} "$tmp"
-	return "$(cat "$tmp/runs/$1/status")"
+	return "$(<"$tmp/runs/$1/status")"
 }
 judge() { # NAME EXPECTED STATUS
 	[ "$2" = - ] && set -- "$1" "" "$3"

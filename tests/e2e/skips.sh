@@ -35,7 +35,7 @@ ran "selftest.sh without ibv_devinfo" 5
 has "... says so" "$tmp/out" '^ok [0-9]+ - ibv_devinfo # SKIP ibv_devinfo is not installed$'
 
 without zstd e2e/filters.sh
-is "filters.sh without zstd" "$status $(cat "$tmp/out")" "0 1..0 # SKIP zstd is not installed"
+is "filters.sh without zstd" "$status $(<"$tmp/out")" "0 1..0 # SKIP zstd is not installed"
 without zstd e2e/tshark_fields.sh
 has "tshark_fields.sh without zstd" "$tmp/out" '^1\.\.0 # SKIP zstd is not installed$'
 

@@ -60,7 +60,7 @@ fi
 
 # Of captures at once, and only some tables
 "$RDMADUMP" export --tables=paths,qps -o "$tmp/some" "$tmp"/stories/path_mtu/[ab].pcapng >"$tmp/out" 2>"$tmp/log"
-is "captures instead of reports: status, tables, output" "$? $(cd "$tmp/some" && echo .[!.]* *) $(cat "$tmp/out")" "0 .[!.]* paths.ndjson qps.ndjson "
+is "captures instead of reports: status, tables, output" "$? $(cd "$tmp/some" && echo .[!.]* *) $(<"$tmp/out")" "0 .[!.]* paths.ndjson qps.ndjson "
 "$RDMADUMP" export -o "$tmp/one" "$tmp/ends.json" 2>>"$tmp/log"
 is "they have the same rows" "$(cat "$tmp/some"/*)" "$(cat "$tmp/one"/{paths,qps}.ndjson)"
 head -c 20000 "$tmp/stories/path_mtu/a.pcapng" >"$tmp/cut.pcapng"
@@ -120,7 +120,7 @@ answer latency_by_rank "$(ask latency_by_rank | head -n 1 | cut -d'|' -f7)" "$(j
 answer stragglers "$(ask stragglers | head -n 1 | cut -d'|' -f4)" "$(jq -s "[.[] | $captures | $sides.latency.ack.p50_ns | numbers] | max" "${reports[@]}")"
 answer dead_qps "$(lines dead_qps)" "$(jq -s "[.[] | $captures"'.conversations[] | [.a, .sides.a], [.b, .sides.b] | select(.[1].ending | . == "retry_exceeded") | .[0]] | unique | length' "${reports[@]}")"
 sed -n 's/^-- \([a-z_]*\): .*/\1/p' "$tables/queries.sql" | while read -r name; do [ -n "$(ask "$name")" ] || echo "$name"; done >"$tmp/log"
-is "each question has an answer" "$(cat "$tmp/log")" ""
+is "each question has an answer" "$(<"$tmp/log")" ""
 answer programs "$(column programs 4)" "$(jq -s "[.[] | $captures"'.conversations[] | [.a, .b, .sides.a], [.b, .a, .sides.b] | select(.[0].owner) |
 	[.[0].address, .[0].qp, .[1].address, .[1].qp, .[2].events.messages_delayed.count // 0]] | group_by(.[:4]) | map(max_by(.[4])[4]) | add' "${reports[@]}")"
 answer missing_hosts "$(ask missing_hosts | paste -sd' ')" "$(jq -rs "([.[] | $captures.conversations[] | (select(.sides.b.frames > 0) | .a.address), (select(.sides.a.frames > 0) | .b.address)] -

@@ -83,14 +83,14 @@ is "loss of several senders, at both ends: none of them alone is named" \
 # One host gives up, while all requesters together are mostly idle: that is no other culprit, nor at odds with it.
 python3 "$srcdir/tests/world/verdicts" --seed 20 --count 1 --keep "$tmp/dies" >"$tmp/log" 2>&1
 an --json "$tmp/dies/20.pcapng" | jq -r '.verdict | .what + ". " + .time' >"$tmp/text"
-is "a fault: one culprit is named, and whose times they are" "$(cat "$tmp/text")" \
+is "a fault: one culprit is named, and whose times they are" "$(<"$tmp/text")" \
 	"10.1.0.2 stopped responding, and 10.1.0.1 gave up. All requesters together spent 79 % of their time idle, with no request open"
 is "... idle requesters are no bottleneck" "$(an "$roce/04_rc_atomic/a.pcap.zst" | grep -c 'bottleneck is')" 0
 
 # A port pauses a sender: that the sender needs long to send is no sign of its own NIC.
 python3 "$srcdir/tests/world/run" --seed 10008 --count 1 --keep "$tmp/storm" --quiet >"$tmp/log" 2>&1
 an --json "$tmp/storm/10008.a.pcapng" | jq -c '.verdict | [.rule, .places, .slow.spent, .slow.certainty, (.time | test("bottleneck"))]' >"$tmp/text"
-is "a paused sender: its times do not show a bottleneck" "$(cat "$tmp/text")" '["pause-frames",["receiver_nic"],"sending","possible",false]'
+is "a paused sender: its times do not show a bottleneck" "$(<"$tmp/text")" '["pause-frames",["receiver_nic"],"sending","possible",false]'
 
 # --- time -------------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ for mode in $modes; do
 		-w "$tmp/out" >"$tmp/log" 2>&1 &
 	model=$!
 	wait_for larger "$tmp/out" 20000000
-	kill -9 "$(cat "$tmp/pid")"
+	kill -9 "$(<"$tmp/pid")"
 	wait $model
 	mergecap -F nsecpcap -w "$tmp/all" "$tmp/out" 2>/dev/null
 	n=$(frames_of "$tmp/all")

@@ -111,9 +111,9 @@ $(stat_of leaked.cqs) $(stat_of leaked.mrs) $(stat_of leaked.pds) $(stat_of leak
 	same "order violations are counted" 3 "$(stat_of order_violations)"
 	hca --keep "$tmp/tree" --pidfile "$tmp/pid" --gen count=10,size=100 -- "$bin/probe" > "$tmp/out" &
 	until [ "$(cat "$tmp/tree/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_packets" 2>/dev/null)" = 10 ]; do kill -0 $! || break; done
-	kill -INT "$(cat "$tmp/pid")"
+	kill -INT "$(<"$tmp/pid")"
 	wait $!
-	has "--pidfile and SIGINT" "10 1000" "$(cat "$tmp/out")"
+	has "--pidfile and SIGINT" "10 1000" "$(<"$tmp/out")"
 fi
 
 # in_time COMMAND: on a clock of its own; prints what passed on it, in ms
