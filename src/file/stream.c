@@ -68,8 +68,10 @@ static ssize_t file_read(struct stream *s, uint8_t *buf, size_t capacity, struct
 		return RD_READ_LATER;
 	if (n < 0)
 		return rd_fail(err, RD_CLASS_DEVICE, errno,
-			errno == EISDIR ? "give a file, not a directory" : NULL, "cannot read '%s'",
-			s->name);
+			errno == EISDIR	 ? "give a file, not a directory"
+			: errno == EBADF ? "it is closed; give a file, or a pipe that is open"
+					 : NULL,
+			"cannot read '%s'", s->name);
 	s->ended = n == 0;
 	s->done += (size_t)n;
 	return n;

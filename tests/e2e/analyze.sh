@@ -128,6 +128,7 @@ fails 1 "'5-2'" --time 5-2 "$f"
 fails 1 "'x'" --qp x "$f"
 fails 2 'no-such-file' /no-such-file
 fails 2 '/dev/null' /dev/null
+fails 2 "'standard input'.*; it is closed; give a file" - <&-
 is "--time without frames says nothing of the capture" \
 	"$(an --json --time 100-200 "$f" | jq -c '[.findings[] | .rule, .certainty, (.detail | test("^[0-9]+ frames outside of --time"))]')" '["no-frames-in-time","certain",true]'
 "$RDMADUMP" analyze "$f" >/dev/full 2>"$tmp/err"
