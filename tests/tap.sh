@@ -198,14 +198,14 @@ export PATIENCE=${PATIENCE-900}
 # wait_for COMMAND...: until it succeeds, tried again after 20 ms, and later 60.
 # If it never does: the script fails and ends here, as nothing after it would be true; in a subshell, status 1.
 wait_for() {
-	local limit=$((PATIENCE + SECONDS)) tries=0
+	local limit=$((PATIENCE + SECONDS)) looks=0
 	until "$@" 2>/dev/null; do
 		if [ -e "$tmp/in-vain" ] || [ "$SECONDS" -gt "$limit" ]; then
 			echo "$*" >>"$tmp/in-vain"
 			[ "$BASHPID" != $$ ] || ! declare -F tap_done >/dev/null || tap_done
 			return 1
 		fi
-		read -rt 0.0$(((tries += 1) > 5 ? 6 : 2)) -u 9 || :
+		read -rt 0.0$(((looks += 1) > 5 ? 6 : 2)) -u 9 || :
 	done 9<>"$tmp/never"
 }
 # larger FILE BYTES: it exists, and is
