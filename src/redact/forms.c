@@ -163,6 +163,24 @@ static bool fours(
 	return true;
 }
 
+/* 0c42-a1b3-1234, 0c42a1-b31234 and 0c_42_a1_b3_12_34; a date has the same form without letters. */
+static bool rare_mac(
+	const struct place *p, size_t at, unsigned int each, char separator, struct form *f)
+{
+	const char *text = p->text + at;
+	uint8_t b[GROUPS_MAX];
+	size_t n;
+
+	if (groups_of(text, p->n - at, each, separator, b, &n) * each != 12 ||
+		(!mac_was_seen(p->r, b) &&
+			!(has_letter(text, n) && (each < 6 || p->line & LINE_MAC))))
+		return false;
+	rd_redact_mac(p->r, b);
+	f->at = at;
+	put_same(f, text, n, b);
+	return true;
+}
+
 /* Any identifier of 6, 16 or 32 bytes. The first 6 of a container's name it alone. */
 static void opaque(
 	struct rd_redact *r, enum rd_redact_kind kind, const char *text, size_t n, struct form *f)
@@ -344,7 +362,8 @@ static bool with_underscores(const struct place *p, size_t at, size_t end, struc
 		return false;
 	while (from > at && isdigit((unsigned char)p->text[from - 1]))
 		from--;
-	return late_uuid(p, at, end, f) || form_seen_ipv4(p, from, p->n, '_', f);
+	return late_uuid(p, at, end, f) || form_seen_ipv4(p, from, p->n, '_', f) ||
+	       rare_mac(p, at, 2, '_', f);
 }
 
 /* Most names in front of "::" have no digit, as in std::dec. */
@@ -429,7 +448,8 @@ static bool with_dashes(const struct place *p, size_t at, size_t end, struct for
 {
 	f->at = at;
 	return pairs(p->r, p->text + at, end - at, '-', f) ||
-	       uuid(p->r, p->text + at, end - at, '-', f) || form_seen_ipv4(p, at, end, '-', f);
+	       uuid(p->r, p->text + at, end - at, '-', f) || form_seen_ipv4(p, at, end, '-', f) ||
+	       rare_mac(p, at, 4, '-', f) || rare_mac(p, at, 6, '-', f);
 }
 
 /* The first address of the piece at `at`; returns where the next piece begins. */
