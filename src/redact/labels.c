@@ -41,8 +41,8 @@ static const struct {
 				 "rhost=*", "^ip=?:?:?:?:*:", "linux version ? (*@*)"}},
 	/* in comments of rdmadump */
 	{RD_REDACT_HOST, {"&on host ~*", "&: sent by ~*"}},
-	/* servers: URLs, SMB, NFS, Lustre */
-	{RD_REDACT_SECRET, {"://*:*@", "iscsi:*:*@"}},
+	/* servers: URLs, SMB, NFS, scp, Lustre */
+	{RD_REDACT_SECRET, {"://*:*@", "iscsi:*:*@", "^pass=+", "^sig=+"}},
 	{RD_REDACT_HOST, {"//?:?@*", "://*", "!//*/*", "\\\\*\\*", "vfs: \\\\*", "nfs? server ~*",
 				 "nfs?:*:/|", "rpc: server ~*", "lockd: server ~*", "!*:/|",
 				 "!*@o2ib?:/*", "!*@o2ib", "!*@tcp?:/*", "!*@tcp", "!*@*:/|",
@@ -59,7 +59,7 @@ static const struct {
 				   "asset tag~*", "service tag~*", "^s/n~*", "^sn~*", "^ppid#*"}},
 	{RD_REDACT_SECRET, {"password#+", "passwd#+", "passphrase#+", "token#+", "secret#+",
 				   "api key#+", "secret key#+", "access key#+", "access key id#+",
-				   "^pass=+", "^sig=+", "^psk=+", "authorization: ? +"}},
+				   "^psk=+", "authorization: ? +"}},
 	/* nodes of InfiniBand, an alias of a netdev, switches as LLDP describes them */
 	{RD_REDACT_NODE,
 		{"node description~%", "node desc~%", "\n    alias %", "mf0;*:", "sysname#%",
