@@ -44,6 +44,22 @@ static const char *open_advice(int errnum)
 	}
 }
 
+int rd_stdout_failed(int errnum, struct rd_error *err)
+{
+	return rd_fail(err, RD_CLASS_OUTPUT, errnum,
+		errnum == ENOSPC  ? "free some space or write elsewhere"
+		: errnum == EBADF ? "it is closed: name a file, or a pipe that is open"
+				  : NULL,
+		"cannot write to standard output");
+}
+
+int rd_stdout_check(struct rd_error *err)
+{
+	const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	return flags < 0 || (flags & O_ACCMODE) == O_RDONLY ? rd_stdout_failed(EBADF, err) : 0;
+}
+
 /* --- inputs ----------------------------------------------------------------------------- */
 
 static bool id_of(const struct stat *st, struct rd_file_id *id)
