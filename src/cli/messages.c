@@ -99,7 +99,7 @@ static void check_output(int status, void *ctx)
 	if (status && status != RD_CLASS_PARTIAL)
 		return;
 	if (out_cleaner.errnum && out_cleaner.errnum != EPIPE)
-		rd_stdout_failed(out_cleaner.errnum, &err);
+		rd_stdout_check(out_cleaner.errnum, &err);
 	else if (rd_cli_out_of_memory)
 		rd_fail(&err, RD_CLASS_DEVICE, ENOMEM, NULL, "what is printed is not complete");
 	else
