@@ -91,5 +91,7 @@ void rd_outfile_abandon(struct rd_outfile *f, const char *path);
  */
 int rd_outfile_replace(const char *path, int (*put)(void *ctx, FILE *out, struct rd_error *err),
 	void *ctx, struct rd_error *err);
+/* -1 with RD_CLASS_OUTPUT if writing to standard output failed, or it is closed; else 0. */
+int rd_stdout_check(int errnum, struct rd_error *err);
 /* Writes all bytes, also if it is interrupted by a signal. 0, or -1 with errno. */
 int rd_write_whole(int fd, const void *bytes, size_t n);

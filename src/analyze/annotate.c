@@ -105,7 +105,7 @@ static int copy_to_stdout(
 	a->put_ctx = out;
 	ret = copy_all(a, report, err);
 	if (fclose(out) && !ret)
-		ret = rd_cli_stdout_failed(errno, err);
+		ret = rd_stdout_check(errno, err);
 	/* The reader has what it wanted. */
 	return ret < 0 && rd_cli_is_closed_pipe(err) ? 0 : ret;
 }

@@ -238,6 +238,6 @@ int analyze_print(
 		ret = write_file(s, s->json_file, "--json", put_json, o, err);
 	errno = 0;
 	if (!ret && (put_output(s, o) || fflush(stdout) || ferror(stdout)))
-		ret = rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
+		ret = rd_stdout_check(errno ? errno : ENOMEM, err);
 	return ret;
 }

@@ -84,20 +84,17 @@ static bool is_person(uid_t uid)
 	return uid >= PEOPLE_FROM && (uid < SERVICES_FROM || uid > SERVICES_TO);
 }
 
-static void add_user(json_t *list, uid_t uid)
+static void add_user(json_t *list, const struct passwd *p)
 {
-	const struct passwd *p = is_person(uid) ? getpwuid(uid) : NULL;
+	char full[256];
 
 	if (!p)
 		return;
 	add(list, "user", p->pw_name);
 	/* The full name; the rest of the field may be a room or a telephone number. */
-	if (p->pw_gecos) {
-		char full[256];
-
-		snprintf(full, sizeof(full), "%.*s", (int)strcspn(p->pw_gecos, ","), p->pw_gecos);
-		add(list, "user", full);
-	}
+	snprintf(full, sizeof(full), "%.*s", p->pw_gecos ? (int)strcspn(p->pw_gecos, ",") : 0,
+		p->pw_gecos ? p->pw_gecos : "");
+	add(list, "user", full);
 }
 
 static void add_users(json_t *list)
@@ -114,14 +111,14 @@ static void add_users(json_t *list)
 	setpwent();
 	for (const struct passwd *p = getpwent(); p; p = getpwent())
 		if (is_person(p->pw_uid))
-			add(list, "user", p->pw_name);
+			add_user(list, p);
 	endpwent();
 	while (processes && (entry = readdir(processes))) {
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%.20s", entry->d_name);
 		if (stat(path, &st) == 0 && st.st_uid != last) {
-			add_user(list, st.st_uid);
+			add_user(list, is_person(st.st_uid) ? getpwuid(st.st_uid) : NULL);
 			last = st.st_uid;
 		}
 	}

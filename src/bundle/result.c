@@ -17,7 +17,7 @@ int result_open(struct result *o, const char *path, const char *option,
 	if (n >= (int)sizeof(o->path) - 8)
 		return rd_fail(err, RD_CLASS_USAGE, ENAMETOOLONG, NULL, "'%.100s...'", path);
 	if (o->is_stdout)
-		return 0;
+		return rd_stdout_check(0, err);
 	if (rd_inputs_have(inputs, path))
 		return rd_fail(err, RD_CLASS_USAGE, 0,
 			"it was not touched: give the output another name",

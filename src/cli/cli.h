@@ -60,8 +60,6 @@ int rd_cli_put_json(json_t *document, size_t flags, struct rd_error *err);
 
 /* An allocation failed: see wrapped.c. */
 extern _Atomic bool rd_cli_out_of_memory;
-/* The error that standard output could not be written; always returns -1. */
-int rd_cli_stdout_failed(int errnum, struct rd_error *err);
 
 /* Whether an output failed because the reader of a pipe had closed its end. */
 bool rd_cli_is_closed_pipe(const struct rd_error *err);

@@ -84,13 +84,6 @@ int rd_cli_put_json(json_t *document, size_t flags, struct rd_error *err)
 				      : 0;
 }
 
-int rd_cli_stdout_failed(int errnum, struct rd_error *err)
-{
-	return rd_fail(err, RD_CLASS_OUTPUT, errnum,
-		errnum == ENOSPC ? "free some space or write elsewhere" : NULL,
-		"cannot write to standard output");
-}
-
 _Atomic bool rd_cli_out_of_memory;
 
 /*
@@ -106,7 +99,7 @@ static void check_output(int status, void *ctx)
 	if (status && status != RD_CLASS_PARTIAL)
 		return;
 	if (out_cleaner.errnum && out_cleaner.errnum != EPIPE)
-		rd_cli_stdout_failed(out_cleaner.errnum, &err);
+		rd_stdout_check(out_cleaner.errnum, &err);
 	else if (rd_cli_out_of_memory)
 		rd_fail(&err, RD_CLASS_DEVICE, ENOMEM, NULL, "what is printed is not complete");
 	else

@@ -149,16 +149,32 @@ static bool short_mac(struct rd_redact *r, const char *text, size_t n, struct fo
 	return true;
 }
 
-/* 0c42:a103:00b3:1234, GIDs with all their zeros, and Cisco's notation of MAC addresses. */
-static bool fours(
-	struct rd_redact *r, const char *text, size_t left, char separator, struct form *f)
+/* 0c42:a103:00b3:1234, and GIDs with all their zeros. */
+static bool fours(struct rd_redact *r, const char *text, size_t left, struct form *f)
 {
 	uint8_t b[GROUPS_MAX];
-	size_t n, count = groups_of(text, left, 4, separator, b, &n);
+	size_t n, count = groups_of(text, left, 4, ':', b, &n);
 
-	if (n != left || !(separator == ':' ? count == 4 || count == 8 : count == 3) ||
-		!rd_redact_address(r, b, 2 * count))
+	if (n != left || (count != 4 && count != 8))
 		return false;
+	rd_redact_address(r, b, 2 * count);
+	put_same(f, text, n, b);
+	return true;
+}
+
+/* 0c42.a1b3.1234, 0c42-a1b3-1234, 0c42a1-b31234, 0c_42_a1_b3_12_34; dates have no letters. */
+static bool mac_groups(
+	const struct place *p, size_t at, unsigned int each, char separator, struct form *f)
+{
+	const char *text = p->text + at;
+	uint8_t b[GROUPS_MAX];
+	size_t n;
+
+	if (groups_of(text, p->n - at, each, separator, b, &n) * each != 12 ||
+		!(mac_was_seen(p->r, b) || p->line & LINE_MAC || (each < 6 && has_letter(text, n))))
+		return false;
+	rd_redact_mac(p->r, b);
+	f->at = at;
 	put_same(f, text, n, b);
 	return true;
 }
@@ -344,7 +360,8 @@ static bool with_underscores(const struct place *p, size_t at, size_t end, struc
 		return false;
 	while (from > at && isdigit((unsigned char)p->text[from - 1]))
 		from--;
-	return late_uuid(p, at, end, f) || form_seen_ipv4(p, from, p->n, '_', f);
+	return late_uuid(p, at, end, f) || form_seen_ipv4(p, from, p->n, '_', f) ||
+	       mac_groups(p, at, 2, '_', f);
 }
 
 /* Most names in front of "::" have no digit, as in std::dec. */
@@ -364,7 +381,7 @@ static bool colons(const struct place *p, size_t at, size_t end, bool in_word, s
 
 	f->at = at;
 	return uuid(p->r, text, n, ':', f) || pairs(p->r, text, n, ':', f) ||
-	       fours(p->r, text, n, ':', f) ||
+	       fours(p->r, text, n, f) ||
 	       ((!in_word || begins_ipv6(text, n)) && form_ipv6(p->r, text, n, f));
 }
 
@@ -400,12 +417,7 @@ static void with_colons(const struct place *p, size_t at, size_t end, bool in_wo
 /* A piece without colons: groups with dots between them. */
 static void with_dots(const struct place *p, size_t at, size_t end, struct form *f)
 {
-	size_t whole = end;
-
-	while (whole > at && p->text[whole - 1] == '.')
-		whole--;
-	f->at = at;
-	if (fours(p->r, p->text + at, whole - at, '.', f))
+	if (mac_groups(p, at, 4, '.', f))
 		return;
 	while (at < end) {
 		size_t digits = run_of_digits(p->text + at, end - at), numbers, from;
@@ -429,7 +441,8 @@ static bool with_dashes(const struct place *p, size_t at, size_t end, struct for
 {
 	f->at = at;
 	return pairs(p->r, p->text + at, end - at, '-', f) ||
-	       uuid(p->r, p->text + at, end - at, '-', f) || form_seen_ipv4(p, at, end, '-', f);
+	       uuid(p->r, p->text + at, end - at, '-', f) || form_seen_ipv4(p, at, end, '-', f) ||
+	       mac_groups(p, at, 4, '-', f) || mac_groups(p, at, 6, '-', f);
 }
 
 /* The first address of the piece at `at`; returns where the next piece begins. */
@@ -455,14 +468,11 @@ static size_t piece(const struct place *p, size_t at, size_t end, struct form *f
 	return stop + 1;
 }
 
-/* Cisco's notation, and digits without separators. */
+/* Digits without separators. */
 static bool seen(const struct place *p, const char *text, size_t n, struct form *f)
 {
 	uint8_t b[GROUPS_MAX];
-	size_t all;
 
-	if (groups_of(text, n, 4, '.', b, &all) == 3 && all == n)
-		return mac_was_seen(p->r, b) && fours(p->r, text, n, '.', f);
 	if ((n != 12 && n != 16) || run_of_digits(text, n) != n)
 		return false;
 	get_bytes(b, text, n / 2);
@@ -485,21 +495,20 @@ static bool whole(const struct place *p, size_t at, size_t end, struct form *f)
 		text++;
 	f->at = (size_t)(text - p->text);
 	dash = memchr(text, '-', n);
-	return pairs(p->r, text, n, '-', f) || seen(p, text, n, f) ||
-	       (dash && late_uuid(p, f->at, (size_t)(dash - p->text), f));
+	return pairs(p->r, text, n, '-', f) || mac_groups(p, f->at, 4, '.', f) ||
+	       seen(p, text, n, f) || (dash && late_uuid(p, f->at, (size_t)(dash - p->text), f));
 }
 
 void form_find(const struct place *p, size_t at, struct form *f)
 {
 	const size_t begin = at, digits = run_of_digits(p->text + at, p->n - at);
+	const bool before = at > p->begin && is_word(p->text[at - 1]);
 	size_t end = at;
-	bool before;
 
 	while (end < p->n && (is_digit(p->text[end]) || is_separator(p->text[end])))
 		end++;
 	f->n = 0;
 	f->end = end;
-	before = at > p->begin && is_word(p->text[at - 1]);
 	if ((before || (end < p->n && is_word(p->text[end]))) && whole(p, at, end, f))
 		return;
 	/* A group that continues a word is no part of an address. */

@@ -23,8 +23,8 @@ static const struct {
 	const char *patterns[PATTERNS_MAX];
 } labels[] = {
 	{RD_REDACT_USER, {"/home/*", "/users/*", "log name#*", "user name#*", "user=~*",
-				 "user id=*(", "acct=~*", "uid=\"*\"", "^uid=*,",
-				 "name=*, uid=", "unix-user:*", "^account=*", "jobname=*"}},
+				 "user id=*(", "acct=~*", "uid=\"*\"", "^uid=*,", "name=*, uid=",
+				 "!*@?.?.?.?", "unix-user:*", "^account=*", "jobname=*"}},
 	/* sshd, PAM, logind */
 	{RD_REDACT_USER, {"^for * from ? port ? ssh2", "^for * from ? port ? id ",
 				 "^user * from ? not allowed", "invalid user *",
@@ -35,18 +35,18 @@ static const struct {
 	/* su, sudo, cron */
 	{RD_REDACT_USER, {"(to *) * on ", "su for * by *", "!* : tty=", "!* : ? incorrect password",
 				 "(*) cmd", "(*) list (", "(*) reload ("}},
-	{RD_REDACT_HOST,
-		{"nqn.+", "iqn.+", "node name#*", "hostname set to ~*", "set hostname to ~*",
-			"hostname changed from ~*\" to \"*", "host name#*", "domain name#*",
-			"comm id#*", "rhost=*", "^ip=?:?:?:?:*:", "linux version ? (*@*)"}},
+	{RD_REDACT_HOST, {"nqn.+", "iqn.+", "node name#*", "hostname set to ~*",
+				 "set hostname to ~*", "hostname changed from ~*\" to \"*",
+				 "host name#*", "domain name#*", "comm id#*", "host id#*",
+				 "rhost=*", "^ip=?:?:?:?:*:", "linux version ? (*@*)"}},
 	/* in comments of rdmadump */
 	{RD_REDACT_HOST, {"&on host ~*", "&: sent by ~*"}},
-	/* servers: URLs, SMB, NFS, Lustre */
-	{RD_REDACT_SECRET, {"://*:*@", "iscsi:*:*@"}},
+	/* servers: URLs, SMB, NFS, scp, Lustre */
+	{RD_REDACT_SECRET, {"://*:*@", "iscsi:*:*@", "^pass=+", "^sig=+"}},
 	{RD_REDACT_HOST, {"//?:?@*", "://*", "!//*/*", "\\\\*\\*", "vfs: \\\\*", "nfs? server ~*",
 				 "nfs?:*:/|", "rpc: server ~*", "lockd: server ~*", "!*:/|",
-				 "!*@o2ib?:/*", "!*@o2ib", "!*@tcp?:/*", "!*@tcp", "!*-ost0",
-				 "!*-mdt0", "mounted *-client"}},
+				 "!*@o2ib?:/*", "!*@o2ib", "!*@tcp?:/*", "!*@tcp", "!*@*:/|",
+				 "!*-ost0", "!*-mdt0", "mounted *-client"}},
 	/* clusters, containers */
 	{RD_REDACT_HOST, {"nodelist=*", "^node=\"*", "namespace=\"*", "^pod=~+", "^pods=~+",
 				 "ing pod +", "log/pods/*"}},
@@ -54,11 +54,12 @@ static const struct {
 			       "^ssh-? +"}},
 	/* subjects of certificates, directories */
 	{RD_REDACT_HOST, {"^cn = $", "^ou = $", "^dc = $", "^O = $", ", L = $", "/L=$", ", ST = $",
-				 "/ST=$", "x.509 cert '$:"}},
+				 "/ST=$", "x.509 cert '$: *'"}},
 	{RD_REDACT_SERIAL, {"serial number [sn]~*", "serial number~*", "serial no~*", "serial~*",
 				   "asset tag~*", "service tag~*", "^s/n~*", "^sn~*", "^ppid#*"}},
 	{RD_REDACT_SECRET, {"password#+", "passwd#+", "passphrase#+", "token#+", "secret#+",
-				   "api key#+", "access key#+", "^psk=+", "authorization: ? +"}},
+				   "api key#+", "secret key#+", "access key#+", "access key id#+",
+				   "^psk=+", "authorization: ? +"}},
 	/* nodes of InfiniBand, an alias of a netdev, switches as LLDP describes them */
 	{RD_REDACT_NODE,
 		{"node description~%", "node desc~%", "\n    alias %", "mf0;*:", "sysname#%",

@@ -178,16 +178,13 @@ struct name *name_at(const struct rd_redact *r, const char *text, size_t left, u
 {
 	if (left < 2)
 		return NULL;
-	for (struct name *name = r->names[bucket(text)]; name; name = name->next) {
-		bool anywhere = name->n >= ANYWHERE_LEN;
-
-		if (name->n > left || strncasecmp(name->text, text, name->n) != 0)
-			continue;
-		if (anywhere ||
-			(!name_is_word(before) &&
-				(name->n == left || !name_is_word((unsigned char)text[name->n]))))
+	for (struct name *name = r->names[bucket(text)]; name; name = name->next)
+		if (name->n <= left && strncasecmp(name->text, text, name->n) == 0 &&
+			(name->n >= ANYWHERE_LEN ||
+				(!name_is_word(before) &&
+					(name->n == left ||
+						!name_is_word((unsigned char)text[name->n])))))
 			return name;
-	}
 	return NULL;
 }
 

@@ -64,10 +64,11 @@ void output_fini(struct output *out)
 /* stdout may be shared or opened for appending: its content is not changed. */
 static int open_stdout(struct output *out, const struct rd_inputs *inputs, struct rd_error *err)
 {
+	if (rd_stdout_check(0, err) < 0)
+		return -1;
 	out->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
 	if (out->fd < 0)
-		return rd_fail(
-			err, RD_CLASS_OUTPUT, errno, NULL, "cannot write to standard output");
+		return rd_stdout_check(errno, err);
 	if (!rd_inputs_have_fd(inputs, out->fd))
 		return 0;
 	output_abandon(out);

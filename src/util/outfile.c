@@ -39,9 +39,24 @@ static const char *open_advice(int errnum)
 	case ENOSPC:
 	case EDQUOT:
 		return "free some space or choose another file system";
+	case EBADF:
+		return "it is closed: name a file, or a pipe that is open";
 	default:
 		return NULL;
 	}
+}
+
+int rd_stdout_check(int errnum, struct rd_error *err)
+{
+	const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (!errnum && (flags < 0 || (flags & O_ACCMODE) == O_RDONLY))
+		errnum = EBADF;
+	return !errnum ? 0
+		       : rd_fail(err, RD_CLASS_OUTPUT, errnum,
+				 errnum == ENOSPC ? "free some space or write elsewhere"
+						  : open_advice(errnum),
+				 "cannot write to standard output");
 }
 
 /* --- inputs ----------------------------------------------------------------------------- */
@@ -113,18 +128,30 @@ static int open_or_create(const char *path, int flags, bool *created)
 	return fd;
 }
 
-static int refuse(struct rd_outfile *f, const char *path, enum rd_class class, int errnum,
-	const char *todo, const char *what, struct rd_error *err)
+/* After open(), whose errno is still there if it failed. */
+static int identify(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
+	struct rd_error *err)
 {
-	rd_outfile_abandon(f, path);
-	return rd_fail(err, class, errnum, todo, "%s '%s'", what, path);
+	struct stat st;
+	int rc = 0;
+
+	if (f->fd < 0 || fstat(f->fd, &st) < 0)
+		rc = rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno),
+			"cannot write to '%s'", path);
+	else if (contains(inputs, &st))
+		rc = rd_fail(err, RD_CLASS_USAGE, 0,
+			"it was not touched: give the output another name",
+			"the output would overwrite a file that is read: '%s'", path);
+	else
+		f->regular = id_of(&st, &f->id);
+	if (rc)
+		rd_outfile_abandon(f, path);
+	return rc;
 }
 
 static int open_file(struct rd_outfile *f, const char *path, int flags,
 	const struct rd_inputs *inputs, struct rd_error *err)
 {
-	struct stat st;
-
 	*f = (struct rd_outfile){.fd = -1};
 	f->fd = open_or_create(path, flags, &f->created);
 	if (f->fd < 0 && errno == EEXIST)
@@ -133,15 +160,7 @@ static int open_file(struct rd_outfile *f, const char *path, int flags,
 			"cannot write to '%s': another user made it, or it has another name, in a "
 			"directory that all may write to",
 			path);
-	if (f->fd < 0 || fstat(f->fd, &st) < 0)
-		return refuse(f, path, RD_CLASS_OUTPUT, errno, open_advice(errno),
-			"cannot write to", err);
-	f->regular = id_of(&st, &f->id);
-	if (contains(inputs, &st))
-		return refuse(f, path, RD_CLASS_USAGE, 0,
-			"it was not touched: give the output another name",
-			"the output would overwrite a file that is read:", err);
-	return 0;
+	return identify(f, path, inputs, err);
 }
 
 int rd_outfile_open(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
@@ -184,39 +203,21 @@ int rd_outfile_begin(const struct rd_outfile *f, const char *path, struct rd_err
 	return rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno), "cannot empty '%s'", path);
 }
 
-/* After open() made the file. */
-static int identify(struct rd_outfile *f, const char *path, struct rd_error *err)
-{
-	struct stat st;
-
-	f->created = true;
-	if (fstat(f->fd, &st) < 0)
-		return refuse(f, path, RD_CLASS_OUTPUT, errno, open_advice(errno),
-			"cannot write to", err);
-	f->regular = id_of(&st, &f->id);
-	return 0;
-}
-
 int rd_outfile_open_new(struct rd_outfile *f, const char *path, const struct rd_inputs *inputs,
 	struct rd_error *err)
 {
-	(void)inputs;
-	*f = (struct rd_outfile){.fd = open(path, NEW_FILE, PRIVATE_MODE)};
-	if (f->fd >= 0)
-		return identify(f, path, err);
-	return errno == EEXIST ? 1
-			       : rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno),
-					 "cannot write to '%s'", path);
+	*f = (struct rd_outfile){.fd = open(path, NEW_FILE, PRIVATE_MODE), .created = true};
+	return f->fd < 0 && errno == EEXIST ? 1 : identify(f, path, inputs, err);
 }
 
 int rd_outfile_open_unique(struct rd_outfile *f, char *path, struct rd_error *err)
 {
-	*f = (struct rd_outfile){.fd = mkostemp(path, O_CLOEXEC)};
+	*f = (struct rd_outfile){.fd = mkostemp(path, O_CLOEXEC), .created = true};
 	/* The user knows the name without the part that was chosen here. */
 	if (f->fd < 0)
 		return rd_fail(err, RD_CLASS_OUTPUT, errno, open_advice(errno),
 			"cannot write to '%.*s'", (int)(strlen(path) - strlen(".XXXXXX")), path);
-	return identify(f, path, err);
+	return identify(f, path, NULL, err);
 }
 
 void rd_outfile_abandon(struct rd_outfile *f, const char *path)

@@ -142,7 +142,7 @@ while read -r line; do
 		"$(grep -c 'to standard output: No space left on device; free some space or write elsewhere' "$tmp/log")" 1
 	# shellcheck disable=SC2086 # words of a command line
 	"$RDMADUMP" ${line//TMP/$tmp} >&- 2>"$tmp/log"
-	is "standard output is closed: '$line': exit status" $? 3
+	exits "standard output is closed: '$line'" 3 "$tmp/log" 'standard output: Bad file descriptor; it is closed: name a file'
 	# shellcheck disable=SC2086 # words of a command line
 	closed_pipe "$RDMADUMP" ${line//TMP/$tmp}
 	is "the reader of '$line' is gone: exit status" $? 0
@@ -169,6 +169,11 @@ record --help
 --ibdump --help
 --ibdump --version
 LIST
+for line in "-r $tmp/read.pcap -q -w -" "bundle --timeout 1 -w -"; do
+	# shellcheck disable=SC2086 # words of a command line
+	"$RDMADUMP" $line >&- 2>"$tmp/log"
+	exits "standard output is closed: '$line'" 3 "$tmp/log" '^rdmadump: cannot write to standard output: .*; it is closed: name a file'
+done
 holds "all these commands ran" [ "$n" -ge 20 ]
 head -c 50000 "$tmp/read.pcap" >"$tmp/damaged.pcap"
 "$RDMADUMP" -r "$tmp/damaged.pcap" -q -w "$tmp/undamaged.pcap" 2>"$tmp/log"

@@ -37,9 +37,9 @@ done
 chmod 755 "$tmp"
 mkdir "$tmp/desk" "$tmp/bin" && cd "$tmp/desk" || exit 1
 export PATH=$tmp/bin:$PATH
-printf '%s:x:%s:0:::\n' root 0 nobody 65534 slurm 64030 lee.k 61000 kim9 1000600000 >"$tmp/passwd"
+printf '%s:x:%s:0:%s::\n' root 0 root nobody 65534 '' slurm 64030 Slurm lee.k 61000 'Lee Kurt,room 5' kim9 1000600000 '' >"$tmp/passwd"
 if mount --bind "$tmp/passwd" /etc/passwd 2>"$tmp/log"; then
-	is "people, no services of the distribution" "$("$RDMADUMP" bundle --part names | jq -r '.[] | select(.kind == "user").name' | grep -v root | sort -u | tr '\n' ' ')" "kim9 lee.k "
+	is "people, no services of the distribution" "$("$RDMADUMP" bundle --part names | jq -r '.[] | select(.kind == "user").name' | grep -v root | LC_ALL=C sort -u | tr '\n' ' ')" "Lee Kurt kim9 lee.k "
 	umount /etc/passwd
 fi
 tool() { printf '#!/bin/sh\n%s\n' "$2" >"$tmp/bin/$1" && chmod 755 "$tmp/bin/$1"; }

@@ -77,6 +77,8 @@ TEST(forms)
 		"GID <fe80:0000:0000:0000:0e42:a1ff:feb3:1234>",
 		"GID <0000:0000:0000:0000:0000:ffff:0a01:0203>",
 		"mac <0c:42:a1:b3:12:34> <0c-42-a1-b3-12-34> <0c42.a1b3.1234> <0C:42:A1:B3:12:35>",
+		"<0c42-a1b3-12aa>, <0c42a1-b312bb>: mac; dev_<0c_42_a1_b3_12_cc>",
+		"26_12_01_11_15_24 2026-1130-1234, 7f9c8d-abcde1",
 		"arp <0c:42:a1:b3:12:34>: reply, <0c-42-a1-b3-12-34>- and <0c:42:a1:b3:12:34>:",
 		"ff:ff:ff:ff:ff:ff 00:00:00:00:00:00 01:80:c2:00:00:0e 33:33:00:00:00:01",
 		"node_guid: <0c42:a103:00b3:1234> and <0x0c42a10300b31234>, in fe80:0000:0000:0000",
@@ -189,6 +191,7 @@ TEST(labels)
 		"//<filer03>/<q7>",
 		"http://<bob9>:<pw1234>@<proxy1>:3128/ https://<wiki>/x http://www.kernel.org/doc "
 		"a//b/c",
+		"scp <kent9>@<filer01>:/x ssh <lane>@<10.1.2.3>, HOSTID=\"<wk8>\" x@1.2.3",
 		"LNet: peer <mds01>@o2ib0 <10.1.2.3>@tcp1 <acmefs>-OST0000-osc\nmount "
 		"<mds02>@o2ib:/<xfs7> /l",
 		"mount -t nfs <filer01>:/vol\nlockd: server <filer02> OK, nfs: server not "
@@ -213,8 +216,8 @@ TEST(labels)
 		/* certificates, serial numbers, secrets */
 		"subject=CN = <node17>, O = <Acme Corp>, C = DE\n/C=US/ST=<Bavaria>/O=<Acme "
 		"Inc>/emailAddress=<p@acme.com>",
-		"X.509 cert '<Acme Signing>: 14df'\nX.509 cert 'Canonical Ltd. Live Patch Signing: "
-		"14df'; O=2 DC=1",
+		"X.509 cert '<Acme Signing>: <14df0c>'\nX.509 cert 'Canonical Ltd. Live Patch "
+		"Signing: <14df0d>'; O=2 DC=1",
 		"Vendor SN   <MT2116VS01234>\nnvme0: SN <S4XXNX0R123456>\nBoard Serial: "
 		"<PHX1234567>, Part serial <PHX7654321>",
 		"SN: 16.35.2000, SN 0x1234567890, SN 12345678, serial8250: ttyS0 at 0x3f8\nSerial: "
@@ -223,6 +226,8 @@ TEST(labels)
 		"0000:3b:00.0 12:25:21",
 		"token=<abc12345x>: <abc12345x>, user=info user=localhost host name: cpu7",
 		"psk=<topsecret> api_key=<abc> Bearer: x\nAuthorization: Bearer <eyJhbGci.abc>",
+		"SECRET_KEY=<k1> ACCESS_KEY_ID=<AKIA1> pass=<pw1> ?sig=<a%2Fb1>&x "
+		"sig=0x606a6 pass=3 fail=0",
 		"node_desc: <rack3 node17>\nNode Description:..<rack4, node18>\n <rack3 node17>",
 	};
 

@@ -130,7 +130,7 @@ static int show(
 	if (!ret && !fflush(out) && !ferror(out))
 		return 0;
 	if (!o->output)
-		return rd_cli_stdout_failed(errno ? errno : ENOMEM, err);
+		return rd_stdout_check(errno ? errno : ENOMEM, err);
 	return rd_fail(err, RD_CLASS_OUTPUT, errno ? errno : ENOMEM,
 		"free some space or name another file", "cannot write the counters to '%s'",
 		o->output);

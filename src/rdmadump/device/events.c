@@ -89,7 +89,7 @@ static int follow(const struct settings *settings, struct rd_monitor *m, const s
 		}
 		errno = 0;
 		if (fflush(stdout) || ferror(stdout))
-			return rd_cli_stdout_failed(errno, err);
+			return rd_stdout_check(errno ? errno : EIO, err);
 		if (rd_cli_ended || (settings->count && shown >= settings->count))
 			return 0;
 		if (settings->seconds && rd_monotonic_ns() >= end)
