@@ -255,16 +255,18 @@ struct entry {
 #endif
 #define RING ((uint64_t)1 << ENDS_RING_LOG2) /* the most entries */
 
-/* When a request or response was removed last; a later one of the same slot replaces it. */
+/* What was removed last of a packet, a request or a response; or of a transmission of it. */
 struct removed {
-	uint64_t id; /* BY_PACKET; 0: none */
+	uint64_t id; /* BY_PACKET, or of the bytes and the IP ID; 0: none */
 	int64_t t;
+	bool paired; /* any of them */
 };
 
-/* The same, of one transmission: its bytes and its IP ID. */
-struct sent_once {
-	uint64_t id; /* 0: none */
-	bool paired;
+/* At least half as many of the newest as there are slots. */
+struct newest {
+	uint64_t slots; /* of each; a power of two */
+	uint64_t used;	/* of `now`, at most half */
+	struct removed *now, *before;
 };
 
 #define REMOVED (RING / 4) /* the most slots */
@@ -279,9 +281,7 @@ struct pending {
 	int64_t first, last;
 	bool ended;
 	struct rd_ends_clock clock; /* of the frames so far, or of all, see rd_ends_capture() */
-	uint64_t n_removed;	    /* slots of both, a power of two */
-	struct removed *removed;
-	struct sent_once *sent_once;
+	struct newest packets, transmissions; /* removed */
 };
 
 /* A packet that only one capture has. */
@@ -379,6 +379,16 @@ bool both_ran(const struct rd_ends *e, enum rd_tap end, const struct entry *en);
  * each list. Sets the costs.
  */
 struct entry *copies_partner(const struct rd_ends *e, enum rd_tap end, struct copies *c);
+
+/* --- what was removed (newest.c) -------------------------------------------------------------- */
+
+/* False if out of memory; newest_free() also then. */
+bool newest_make(struct newest *set, uint64_t slots);
+void newest_free(struct newest *set);
+/* Never NULL: its id is 0 if none is known. */
+const struct removed *newest_find(const struct newest *set, uint64_t id);
+/* Replaces the one of the same id. */
+void newest_keep(struct newest *set, const struct removed *x);
 
 /* --- which capture is at the sender (place.c) ------------------------------------------------- */
 

@@ -60,24 +60,17 @@ static uint64_t transmission_of(const struct entry *en)
 	return id ? id : 1;
 }
 
-/* Keeps what the list does not show once other transmissions of the same bytes follow. */
-static void keep_transmission(struct pending *set, const struct entry *en)
+/* Keeps what the lists do not show once others follow: of the packet, and of the transmission. */
+static void keep_removed(struct pending *set, const struct entry *en)
 {
-	const uint64_t id = transmission_of(en);
-	struct sent_once *x = &set->sent_once[id & (set->n_removed - 1)];
+	struct removed x = {en->id[BY_PACKET], en->t, en->state == ENTRY_PAIRED};
 
-	x->paired = en->state == ENTRY_PAIRED || (x->id == id && x->paired);
-	x->id = id;
-}
-
-/* Whether the same transmission was removed before, though not as the last one of its bytes. */
-static void find_transmission(const struct pending *set, struct entry *en)
-{
-	const uint64_t id = transmission_of(en);
-	const struct sent_once *x = &set->sent_once[id & (set->n_removed - 1)];
-
-	en->copy |= x->id == id;
-	en->of_pair |= x->id == id && x->paired;
+	newest_keep(&set->packets, &x);
+	if (!ids_tell(en->to->path))
+		return;
+	x.id = transmission_of(en);
+	x.paired |= newest_find(&set->transmissions, x.id)->paired;
+	newest_keep(&set->transmissions, &x);
 }
 
 static void unlink_oldest(struct pending *set)
@@ -102,10 +95,7 @@ static void unlink_oldest(struct pending *set)
 	heir = unlink_from(set, BY_PACKET, en);
 	if (heir)
 		heir->earlier = true;
-	set->removed[en->id[BY_PACKET] & (set->n_removed - 1)] =
-		(struct removed){en->id[BY_PACKET], en->t};
-	if (ids_tell(en->to->path))
-		keep_transmission(set, en);
+	keep_removed(set, en);
 	set->tail++;
 }
 
@@ -270,8 +260,8 @@ static void other_transmissions(
 	const int64_t from = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
 	const struct entry *o = oldest(there, BY_PACKET, en);
 
-	const struct removed *r = &there->removed[en->id[BY_PACKET] & (there->n_removed - 1)];
-	const bool was = r->id == en->id[BY_PACKET];
+	const struct removed *r = newest_find(&there->packets, en->id[BY_PACKET]);
+	const bool was = r->id;
 
 	out->soonest = from;
 	out->earlier = en->earlier || (o && (o->earlier || o->t < from)) || (was && r->t < from);
@@ -294,8 +284,13 @@ static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 
 	bool copy, twin;
 
-	if (ids_tell(w->path))
-		find_transmission(here, en);
+	/* Perhaps not as the last one of its bytes. */
+	if (ids_tell(w->path)) {
+		const struct removed *r = newest_find(&here->transmissions, transmission_of(en));
+
+		en->copy |= r->id != 0;
+		en->of_pair |= r->paired;
+	}
 	copy = is_copy(here, there, en);
 	twin = copy && is_twin(here, en);
 	/* A copy after that in the other capture is a duplicate, even if that capture has ended. */

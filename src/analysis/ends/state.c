@@ -21,11 +21,9 @@ static bool make_tables(struct pending *set, const struct rd_ends_start *start)
 
 	set->head = set->tail = 1;
 	set->size = slots_for(start, 1, RING);
-	set->n_removed = slots_for(start, 16, REMOVED);
 	set->ring = calloc(set->size, sizeof(*set->ring));
-	set->removed = calloc(set->n_removed, sizeof(*set->removed));
-	set->sent_once = calloc(set->n_removed, sizeof(*set->sent_once));
-	made = set->ring && set->removed && set->sent_once;
+	made = newest_make(&set->packets, slots_for(start, 2, REMOVED));
+	made &= newest_make(&set->transmissions, slots_for(start, 2, REMOVED)) && set->ring;
 	for (int by = 0; by < LISTS; by++) {
 		set->buckets[by] = calloc(set->size, sizeof(*set->buckets[by]));
 		made &= set->buckets[by] != NULL;
@@ -79,8 +77,8 @@ void rd_ends_close(struct rd_ends *e)
 	}
 	for (int i = 0; i < RD_TAPS; i++) {
 		free(e->pending[i].ring);
-		free(e->pending[i].removed);
-		free(e->pending[i].sent_once);
+		newest_free(&e->pending[i].packets);
+		newest_free(&e->pending[i].transmissions);
 		for (int by = 0; by < LISTS; by++)
 			free(e->pending[i].buckets[by]);
 	}
