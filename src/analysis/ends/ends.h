@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "../model/bounded.h"
 #include "../rules/rules.h"
 #include "../verdict/verdict.h"
 #include <rdmadump/ends.h>
@@ -255,21 +256,7 @@ struct entry {
 #endif
 #define RING ((uint64_t)1 << ENDS_RING_LOG2) /* the most entries */
 
-/* What was removed last of a packet, a request or a response; or of a transmission of it. */
-struct removed {
-	uint64_t id; /* BY_PACKET, or of the bytes and the IP ID; 0: none */
-	int64_t t;
-	bool paired; /* any of them */
-};
-
-/* At least half as many of the newest as there are slots. */
-struct newest {
-	uint64_t slots; /* of each; a power of two */
-	uint64_t used;	/* of `now`, at most half */
-	struct removed *now, *before;
-};
-
-#define REMOVED (RING / 4) /* the most slots */
+#define REMOVED (RING / 4) /* the most of each that are known */
 
 /* The packets of one capture that may still be matched. */
 struct pending {
@@ -281,7 +268,9 @@ struct pending {
 	int64_t first, last;
 	bool ended;
 	struct rd_ends_clock clock; /* of the frames so far, or of all, see rd_ends_capture() */
-	struct newest packets, transmissions; /* removed */
+	/* Of those removed: when a packet was, a request or a response; which transmissions were.
+	 */
+	struct bounded removed, transmissions;
 };
 
 /* A packet that only one capture has. */
@@ -379,16 +368,6 @@ bool both_ran(const struct rd_ends *e, enum rd_tap end, const struct entry *en);
  * each list. Sets the costs.
  */
 struct entry *copies_partner(const struct rd_ends *e, enum rd_tap end, struct copies *c);
-
-/* --- what was removed (newest.c) -------------------------------------------------------------- */
-
-/* False if out of memory; newest_free() also then. */
-bool newest_make(struct newest *set, uint64_t slots);
-void newest_free(struct newest *set);
-/* Never NULL: its id is 0 if none is known. */
-const struct removed *newest_find(const struct newest *set, uint64_t id);
-/* Replaces the one of the same id. */
-void newest_keep(struct newest *set, const struct removed *x);
 
 /* --- which capture is at the sender (place.c) ------------------------------------------------- */
 

@@ -52,28 +52,30 @@ static void note_near(struct pending *set, const struct entry *en, struct entry 
 static uint64_t transmission_of(const struct entry *en)
 {
 	struct rd_hash h = rd_hash_begin();
-	uint64_t id;
 
 	rd_hash_add(&h, en->id[BY_BYTES]);
 	rd_hash_add(&h, (uint64_t)en->icrc << 16 | en->ip_id);
-	id = rd_hash_end(&h, 2);
-	return id ? id : 1;
+	return rd_hash_end(&h, 2);
 }
 
-/* Keeps what the lists do not show once others follow: of the packet, and of the transmission. */
-static void keep_removed(struct pending *set, const struct entry *en)
+/* Keeps what the lists do not show once others follow. */
+static void keep_removed(struct rd_ends *e, struct pending *set, const struct entry *en)
 {
-	struct removed x = {en->id[BY_PACKET], en->t, en->state == ENTRY_PAIRED};
+	bool made, *paired;
+	int64_t *t = bounded_take(&set->removed, en->id[BY_PACKET], 0, &made);
 
-	newest_keep(&set->packets, &x);
+	e->out_of_memory |= !t;
+	if (t)
+		*t = en->t;
 	if (!ids_tell(en->to->path))
 		return;
-	x.id = transmission_of(en);
-	x.paired |= newest_find(&set->transmissions, x.id)->paired;
-	newest_keep(&set->transmissions, &x);
+	paired = bounded_take(&set->transmissions, transmission_of(en), 0, &made);
+	e->out_of_memory |= !paired;
+	if (paired)
+		*paired = en->state == ENTRY_PAIRED || (!made && *paired);
 }
 
-static void unlink_oldest(struct pending *set)
+static void unlink_oldest(struct rd_ends *e, struct pending *set)
 {
 	struct entry *en = entry_at(set, set->tail), *heir = newer(set, en);
 	const uint64_t open = en->open, paired = en->paired;
@@ -95,7 +97,7 @@ static void unlink_oldest(struct pending *set)
 	heir = unlink_from(set, BY_PACKET, en);
 	if (heir)
 		heir->earlier = true;
-	keep_removed(set, en);
+	keep_removed(e, set, en);
 	set->tail++;
 }
 
@@ -260,12 +262,11 @@ static void other_transmissions(
 	const int64_t from = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
 	const struct entry *o = oldest(there, BY_PACKET, en);
 
-	const struct removed *r = newest_find(&there->packets, en->id[BY_PACKET]);
-	const bool was = r->id;
+	const int64_t *was = bounded_find(&there->removed, en->id[BY_PACKET], 0);
 
 	out->soonest = from;
-	out->earlier = en->earlier || (o && (o->earlier || o->t < from)) || (was && r->t < from);
-	out->again = was && r->t >= from ? r->t : o ? o->t : INT64_MAX;
+	out->earlier = en->earlier || (o && (o->earlier || o->t < from)) || (was && *was < from);
+	out->again = was && *was >= from ? *was : o ? o->t : INT64_MAX;
 }
 
 static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
@@ -286,10 +287,10 @@ static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)
 
 	/* Perhaps not as the last one of its bytes. */
 	if (ids_tell(w->path)) {
-		const struct removed *r = newest_find(&here->transmissions, transmission_of(en));
+		const bool *paired = bounded_find(&here->transmissions, transmission_of(en), 0);
 
-		en->copy |= r->id != 0;
-		en->of_pair |= r->paired;
+		en->copy |= paired != NULL;
+		en->of_pair |= paired && *paired;
 	}
 	copy = is_copy(here, there, en);
 	twin = copy && is_twin(here, en);
@@ -332,7 +333,7 @@ static void remove_oldest(struct rd_ends *e, enum rd_tap end)
 	} else {
 		count_alone(e, end, en);
 	}
-	unlink_oldest(set);
+	unlink_oldest(e, set);
 }
 
 /* The next entry to be removed; NULL: there is none. */

@@ -22,8 +22,9 @@ static bool make_tables(struct pending *set, const struct rd_ends_start *start)
 	set->head = set->tail = 1;
 	set->size = slots_for(start, 1, RING);
 	set->ring = calloc(set->size, sizeof(*set->ring));
-	made = newest_make(&set->packets, slots_for(start, 2, REMOVED));
-	made &= newest_make(&set->transmissions, slots_for(start, 2, REMOVED)) && set->ring;
+	bounded_init(&set->removed, REMOVED, sizeof(int64_t));
+	bounded_init(&set->transmissions, REMOVED, sizeof(bool));
+	made = set->ring != NULL;
 	for (int by = 0; by < LISTS; by++) {
 		set->buckets[by] = calloc(set->size, sizeof(*set->buckets[by]));
 		made &= set->buckets[by] != NULL;
@@ -77,8 +78,8 @@ void rd_ends_close(struct rd_ends *e)
 	}
 	for (int i = 0; i < RD_TAPS; i++) {
 		free(e->pending[i].ring);
-		newest_free(&e->pending[i].packets);
-		newest_free(&e->pending[i].transmissions);
+		bounded_free(&e->pending[i].removed);
+		bounded_free(&e->pending[i].transmissions);
 		for (int by = 0; by < LISTS; by++)
 			free(e->pending[i].buckets[by]);
 	}
