@@ -146,6 +146,8 @@ as_kept() {
 	zstd -dcq --long "$TEST_DATA/kept/$1.zst" | diff -u -F '^[$]' - "$2" >"$tmp/diff" ||
 		! echo "if this is meant: UPDATE_GOLDEN=1 make check TESTS=tests/${0##*tests/}" >>"$tmp/diff"
 	ok "as kept: $1" "$tmp/diff"
+	! grep -Pan '(?<![\d.,-])(?<!\d )(?<!\d of )1 ([A-Z]+ |[a-z]+ed )?(counter|frame|gap|message|packet|receive|repl(?=ies)|request|response|time|[A-Z]{3})(s|ies)\b' "$2" >"$tmp/diff"
+	ok "... nouns after 1" "$tmp/diff"
 }
 
 # said COMMAND...: of rdmadump; what it prints is kept for as_said

@@ -72,7 +72,7 @@ static void credits(unsigned int number, char *text, size_t size)
 		snprintf(text, size,
 			"an ACK that does not tell how many receives are posted; no error");
 	else
-		snprintf(text, size, "an ACK; at least %d receives are posted; no error", n);
+		snprintf(text, size, "an ACK; receives posted: at least %d; no error", n);
 }
 
 void codes_compute(struct code code[CODES_COMPUTED], char text[CODES_COMPUTED][CODE_TEXT])

@@ -31,7 +31,7 @@ is "ordinary text has no codes but those that it names" \
 	"$("$RDMADUMP" explain --json - <"$srcdir/COPYING" | jq -c '.answers[].codes')" ""
 explain --list >"$tmp/list"
 is "each code has a meaning" "$(awk -F'\t' 'NF != 4 || $4 == ""' "$tmp/list")" ""
-is "ACKs: receives posted" "$(awk -F'\t' '$1 == "aeth-syndrome" {print $4}' "$tmp/list" | grep -oE '^an ACK; at least [0-9]+' | grep -oE '[0-9]+$' | xargs)" \
+is "ACKs: receives posted" "$(awk -F'\t' '$1 == "aeth-syndrome" {print $4}' "$tmp/list" | grep -oE '^an ACK; receives posted: at least [0-9]+' | grep -oE '[0-9]+$' | xargs)" \
 	'0 1 2 3 4 6 8 12 16 24 32 48 64 96 128 192 256 384 512 768 1024 1536 2048 3072 4096 6144 8192 12288 16384 24576 32768'
 is "no number is two codes of a kind" \
 	"$(awk -F'\t' '$2 != "-" && $1 != "errno" && $1 != "vendor-error" {print $1, $2}' "$tmp/list" | sort | uniq -d)" ""

@@ -90,7 +90,7 @@ def of_total(c, frames, total):
 
 N, F, T = r"(\d+)", r"([\d.e+-]+)", r"([\d.]+ (?:ns|us|ms|s))"
 UNITS = {"ns": 1e-6, "us": 1e-3, "ms": 1, "s": 1e3}
-ROUNDS = re.compile(N + r" packets retransmitted in " + N + r" rounds? \(after NAKs " + N + ", RNR NAKs " + N
+ROUNDS = re.compile(N + r" packets? retransmitted in " + N + r" rounds? \(after NAKs " + N + ", RNR NAKs " + N
                     + ", missing responses " + N + ", timeouts " + N + r"\)")
 WAITED = re.compile("after " + T)
 AGREED = re.compile("CM's request has a timeout of " + T)

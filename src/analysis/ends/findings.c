@@ -316,7 +316,7 @@ const struct rule rules_of_ends[] = {
 		.surer = "the discard and error counters of the switch ports between them"},
 	{"lost-long", RD_SEV_PROBLEM, RD_LIKELY, AT_BOTH_ENDS(lost), .when = are_long_lost,
 		.title = "only long packets are lost between the two capture points",
-		.detail = "{count} packets, all in frames of {lost_shortest} bytes or more, did "
+		.detail = "{count packet}, all in frames of {lost_shortest} bytes or more, did "
 			  "not arrive; all that arrived are in frames of up to {arrived_longest} "
 			  "bytes; frames of the sender's capture",
 		.filtered = OF_REQUESTS,

@@ -124,12 +124,12 @@ static void put_statuses(const struct rd_report *r, const struct rd_application 
 }
 
 /* What the numbers above do not include. */
-static void put_number(FILE *out, uint64_t n, const char *of)
+static void put_number(FILE *out, const char *what, uint64_t n)
 {
 	char number[RD_UNITS_LEN];
 
 	if (n)
-		fprintf(out, "  %s %s\n", rd_fmt_count(number, n), of);
+		fprintf(out, "  %s: %s\n", what, rd_fmt_count(number, n));
 }
 
 static void put_limits(const struct rd_application *app, FILE *out)
@@ -141,13 +141,14 @@ static void put_limits(const struct rd_application *app, FILE *out)
 		untimed += app->operations[i].untimed;
 	if (app->unreadable)
 		fprintf(out,
-			"  %s of %" PRIu64
-			" messages cannot be read: cut off, or replaced by zeros\n",
+			"  messages that cannot be read, cut off or replaced by zeros: %s of "
+			"%" PRIu64 "\n",
 			rd_fmt_count(number, app->unreadable), app->messages);
-	put_number(out, app->misfits, "messages are not in its format");
-	put_number(out, app->unmatched, "replies without their request in the capture");
-	put_number(out, untimed, "replies not timed: messages between may be missing");
-	put_number(out, app->not_followed, "requests not followed: too many were open at once");
+	put_number(out, "messages not in its format", app->misfits);
+	put_number(out, "replies without their request in the capture", app->unmatched);
+	put_number(out, "replies not timed, since messages between may be missing", untimed);
+	put_number(
+		out, "requests not followed, since too many were open at once", app->not_followed);
 }
 
 static void put_slowest(const struct rd_report *r, const struct rd_application *app, FILE *out)

@@ -36,9 +36,9 @@ static void put_latency(const char *name, const struct rd_latency *l, FILE *out)
 	char p50[RD_UNITS_LEN], p99[RD_UNITS_LEN], min[RD_UNITS_LEN];
 
 	if (l->n)
-		fprintf(out, "      %s: %s at least, p50 %s, p99 %s (%" PRIu64 " times)\n", name,
+		fprintf(out, "      %s: %s at least, p50 %s, p99 %s (%" PRIu64 " time%s)\n", name,
 			rd_fmt_duration(min, l->min), rd_fmt_duration(p50, l->p50),
-			rd_fmt_duration(p99, l->p99), l->n);
+			rd_fmt_duration(p99, l->p99), l->n, rd_plural(l->n));
 }
 
 void side_congestion_text(const struct rd_side *s, FILE *out)

@@ -144,9 +144,9 @@ static void put_rest(const struct rd_ends_report *r, FILE *out)
 			r->outside == 1 ? "it" : "them");
 	if (r->elsewhere)
 		fprintf(out,
-			"%" PRIu64 " packets are of addresses whose packets pass one of the ends "
+			"%" PRIu64 " packet%s of addresses whose packets pass one of the ends "
 			"only\n",
-			r->elsewhere);
+			r->elsewhere, rd_plural(r->elsewhere));
 	if (r->evicted)
 		fprintf(out,
 			"%" PRIu64
@@ -155,9 +155,9 @@ static void put_rest(const struct rd_ends_report *r, FILE *out)
 			r->evicted, rd_plural(r->evicted));
 	if (r->left_out)
 		fprintf(out,
-			"%" PRIu64 " packets of further QPs were not compared; the number of these "
+			"%" PRIu64 " packet%s of further QPs not compared; the number of these "
 			"QPs is not known\n",
-			r->left_out);
+			r->left_out, rd_plural(r->left_out));
 }
 
 void rd_ends_text(const struct rd_ends_report *r, const struct rd_report_style *style, FILE *out)

@@ -57,8 +57,8 @@ void mads_text(const struct rd_report *r, const struct rd_report_style *style, F
 		fprintf(out, "%zu more row%s\n", r->n_mads - most,
 			r->n_mads - most == 1 ? ": -v shows it" : "s: -v shows them");
 	if (r->mads_left_out)
-		fprintf(out, "%" PRIu64 " frames are in no row: the table is full\n",
-			r->mads_left_out);
+		fprintf(out, "%" PRIu64 " frame%s in no row: the table is full\n", r->mads_left_out,
+			rd_plural(r->mads_left_out));
 }
 
 #define RD_THIS struct rd_mad_row

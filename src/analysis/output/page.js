@@ -318,9 +318,9 @@
 			number("No reply", o => o.open + o.unanswered, count), number("Inline", o => o.inline && o.inline.bytes, bytes),
 			number("By RDMA", o => o.keyed && o.keyed.bytes, bytes)], a.operations.slice());
 	};
-	const limits = a => [[a.unreadable, "messages cannot be read: cut off, or replaced by zeros"], [a.misfits, "messages are not in its format"],
-		[a.unmatched, "replies without their request in the capture"], [sum(a.operations.map(o => o.untimed)), "replies not timed: messages between may be missing"],
-		[a.not_followed, "requests not followed: too many were open at once"]].filter(([n]) => n).map(([n, text]) => `${count(n)} ${text}`);
+	const limits = a => [[a.unreadable, "messages that cannot be read, cut off or replaced by zeros"], [a.misfits, "messages not in its format"],
+		[a.unmatched, "replies without their request in the capture"], [sum(a.operations.map(o => o.untimed)), "replies not timed, since messages between may be missing"],
+		[a.not_followed, "requests not followed, since too many were open at once"]].filter(([n]) => n).map(([n, text]) => `${text}: ${count(n)}`);
 	const applications = () => report.applications.length > 0 && [el("h2", {}, "Applications"), report.applications.map(a => [
 		el("h3", {}, a.name), el("p", {class: "soft small"}, [`${many(a.conversations, "conversation")}, ${a.certainty} by ${a.signs.map(key => signs[key]).join(", ")}`,
 			a.port && `port ${a.port}`, ...a.statuses.map(s => `${count(s.count)} ${s.operation}: ${s.name}, frame ${s.first_frame}`), ...limits(a)].filter(Boolean).join("; ")),

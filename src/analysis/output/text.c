@@ -488,8 +488,8 @@ static void put_comparisons(const struct page *p)
 		return;
 	for (size_t i = 0; i < p->r->n_comparisons; i++)
 		same += p->r->comparisons[i].agrees;
-	fprintf(p->out, "\n%zu of %zu counters of the device agree with the packets\n", same,
-		p->r->n_comparisons);
+	fprintf(p->out, "\n%zu of %zu counter%s of the device agree with the packets\n", same,
+		p->r->n_comparisons, rd_plural(p->r->n_comparisons));
 	for (size_t i = 0; i < p->r->n_comparisons; i++) {
 		const struct rd_comparison *c = &p->r->comparisons[i];
 

@@ -484,7 +484,7 @@ const struct rule rules_of_capture[] = {
 		.next = "look at the frames; look at symbol errors and FCS errors of the links"},
 	{"merged-frames", RD_SEV_NOTE, RD_CERTAIN, 0, merged,
 		"the host merged packets before they were captured (GRO)",
-		"{merged_packets} packets in {count frame}; each is judged by itself, with the "
+		"{merged_packets packet} in {count frame}; each is judged by itself, with the "
 		"time of its frame",
 		.meaning =
 			"times within such a frame are not known, nor what was between its packets",

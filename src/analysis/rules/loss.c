@@ -174,7 +174,7 @@ DOUBT(is_half_damaged, "so many are rather captured before the sending NIC compu
 /* Loss is the share of different packets; go-back-N retransmits many for each. */
 #define LOST_DETAIL                                                                                \
 	"{count} of {distinct} different packets lost ({share_distinct}), {gaps gap} in the "      \
-	"sequence; {retransmitted} packets retransmitted in {rounds round} (after NAKs "           \
+	"sequence; {retransmitted packet} retransmitted in {rounds round} (after NAKs "            \
 	"{rounds_nak}, RNR NAKs {rounds_rnr}, missing responses {rounds_read}, timeouts "          \
 	"{rounds_timeout})"
 

@@ -171,7 +171,7 @@ const struct rule rules_of_sides[] = {
 	/* Likely: how long the sender was silent is unknown. */
 	{"gave-up-rnr", RD_SEV_PROBLEM, RD_LIKELY, 0, ended,
 		"the sender gave up because the receiver was not ready",
-		"no packets after the last of {rnr} RNR NAKs: RNR retry counter exceeded",
+		"no packets after the last of {rnr RNR NAK}: RNR retry counter exceeded",
 		OF_REQUESTS, .ending = RD_ENDING_RNR,
 		.meaning = "the receiving application was blocked, or posts too few receives",
 		.next = "the sender's completion has status 13 (RNR retry counter exceeded); raise "
@@ -249,7 +249,7 @@ const struct rule rules_of_sides[] = {
 		.cause = CAUSE(6, "RNR", "{r} was not ready for requests of {s}.", RD_LIKELY,
 			"Requests refused for the time being (RNR NAK)", 0, ANYWHERE(RH))},
 	{"credits", RD_SEV_NOTE, RD_CERTAIN, HAPPENED(ZERO_CREDIT), NULL,
-		"the receiver advertises no credits", "{count} ACKs allow no further SEND",
+		"the receiver advertises no credits", "no further SEND is allowed by {count ACK}",
 		OF_RESPONSES, "infiniband.aeth.syndrome.credit_count == 0", .when = no_credits,
 		.meaning = "all receives of the receiver are in use: SENDs and WRITEs with "
 			   "immediate data wait, or get RNR NAKs",
