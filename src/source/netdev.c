@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <poll.h>
+#include <pthread.h>
 #include <rdmadump/array.h>
 #include <rdmadump/privilege.h>
 #include <rdmadump/units.h>
@@ -45,8 +46,9 @@ struct netdev {
 	unsigned int got;
 
 	uint64_t seen; /* frames read from the ring */
-	struct netdev_loss loss;
 	uint64_t checked_ns;
+	pthread_mutex_t lock; /* guards the loss: threads of a recording ask for it, too */
+	struct netdev_loss loss;
 	uint64_t unreported;   /* dropped, and not yet reported with a frame */
 	uint64_t report_after; /* value of `seen` at which the loss is reported */
 	unsigned int batches;
@@ -60,13 +62,19 @@ struct netdev {
 	bool filtered;
 };
 
-static void count(struct netdev *n)
+/* Returns how many frames were put into the ring so far. */
+static uint64_t count(struct netdev *n)
 {
-	uint64_t dropped = netdev_loss_count(&n->loss, n->pcap, n->name, n->ifindex);
+	uint64_t dropped, put;
 
+	pthread_mutex_lock(&n->lock);
+	dropped = netdev_loss_count(&n->loss, n->pcap, n->name, n->ifindex);
+	put = n->loss.passed - n->loss.dropped;
 	n->unreported += dropped;
 	if (dropped)
-		n->report_after = n->loss.passed - n->loss.dropped;
+		n->report_after = put;
+	pthread_mutex_unlock(&n->lock);
+	return put;
 }
 
 /* Frames are dropped while the ring is full: those in the ring were received before the loss. */
@@ -74,8 +82,11 @@ static void check_loss(struct netdev *n, bool ring_empty)
 {
 	uint64_t now = rd_monotonic_ns();
 
-	if (n->unreported && ring_empty)
+	if (ring_empty) {
+		pthread_mutex_lock(&n->lock);
 		n->report_after = 0;
+		pthread_mutex_unlock(&n->lock);
+	}
 	if (now - n->checked_ns < CHECK_NS)
 		return;
 	n->checked_ns = now;
@@ -84,11 +95,13 @@ static void check_loss(struct netdev *n, bool ring_empty)
 
 static void report_loss(struct netdev *n)
 {
-	if (!n->unreported || n->seen - n->got < n->report_after)
-		return;
-	n->note = (struct rd_note){.dropped = n->unreported};
-	n->unreported = 0;
-	n->src.batch_has_notes = true;
+	pthread_mutex_lock(&n->lock);
+	if (n->unreported && n->seen - n->got >= n->report_after) {
+		n->note = (struct rd_note){.dropped = n->unreported};
+		n->unreported = 0;
+		n->src.batch_has_notes = true;
+	}
+	pthread_mutex_unlock(&n->lock);
 }
 
 static bool netdev_note(struct rd_source *src, unsigned int i, struct rd_note *note)
@@ -108,10 +121,12 @@ static void netdev_stats(struct rd_source *src, struct rd_source_stats *stats)
 
 	count(n);
 	*stats = (struct rd_source_stats){.missing = missing};
+	pthread_mutex_lock(&n->lock);
 	netdev_loss_stats(&n->loss, stats);
-	stats->loss_known &= !missing || !*missing;
 	/* the driver drops frames before the filter */
 	stats->loss_shared = n->filtered && n->loss.before_least;
+	pthread_mutex_unlock(&n->lock);
+	stats->loss_known &= !missing || !*missing;
 }
 
 /* --- frames ----------------------------------------------------------------------------- */
@@ -200,9 +215,7 @@ static bool dispatch_last(struct netdev *n, unsigned int max)
 	if (!n->deadline_ns)
 		n->deadline_ns = rd_monotonic_ns() + BLOCK_LATEST_MS * UINT64_C(1000000);
 	while (!dispatch(n, max)) {
-		count(n);
-		if (n->seen >= n->loss.passed - n->loss.dropped ||
-			rd_monotonic_ns() >= n->deadline_ns)
+		if (n->seen >= count(n) || rd_monotonic_ns() >= n->deadline_ns)
 			return false;
 		poll(&p, 1, 5);
 	}
@@ -512,6 +525,7 @@ static int prepare(struct netdev *n, const struct rd_netdev_config *config, stru
 	n->src.ops = &netdev_ops;
 	n->src.event_fd = -1;
 	n->src.idle_polls = 1;
+	n->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	n->buffer = buffer < INT32_MAX ? buffer : INT32_MAX;
 	n->port = config->port;
 	snprintf(n->name, sizeof(n->name), "%s", config->netdev);

@@ -3,6 +3,7 @@
 #include "source/netdev.h"
 #include "source/verbs_clock.h"
 #include "test.h"
+#include <sched.h>
 
 #define SECOND 1000000000ULL
 #define EPOCH  1800000000000000000ULL
@@ -290,4 +291,80 @@ TEST(interrupted_look)
 	same(set(at_once, 1), EPOCH, set(just, 1), EPOCH + 50000, set(twice, 2), EPOCH + 1000,
 		set(last, 4), EPOCH + 2000);
 	same(set(never, 4), EPOCH + 60000, look(last), EPOCH + 2000, look(never), 0);
+}
+
+/* A thread that asks for the losses of a netdev while another one is reading them. */
+static struct {
+	pthread_t thread;
+	struct rd_source *src;
+	unsigned int reads;
+	atomic_bool runs, waits, done;
+} asker;
+
+int __real_pthread_mutex_lock(pthread_mutex_t *lock);
+int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
+{
+	if (asker.runs)
+		asker.waits = true;
+	return __real_pthread_mutex_lock(lock);
+}
+
+pcap_t *__wrap_pcap_create(const char *netdev, char *why)
+{
+	return pcap_open_dead(DLT_EN10MB, 65535);
+}
+
+int __wrap_pcap_activate(pcap_t *pcap)
+{
+	return 0;
+}
+
+int __wrap_pcap_setnonblock(pcap_t *pcap, int on, char *why)
+{
+	return 0;
+}
+
+int __wrap_pcap_get_selectable_fd(pcap_t *pcap)
+{
+	return STDIN_FILENO;
+}
+
+static uint64_t lost(void)
+{
+	struct rd_source_stats stats;
+
+	asker.src->ops->stats(asker.src, &stats);
+	return stats.lost;
+}
+
+static void *ask(void *arg)
+{
+	asker.runs = true;
+	lost();
+	asker.done = true;
+	return arg;
+}
+
+/* One frame more is dropped before each reading. */
+int __wrap_pcap_stats(pcap_t *pcap, struct pcap_stat *now)
+{
+	*now = (struct pcap_stat){.ps_recv = 9, .ps_drop = ++asker.reads};
+	if (now->ps_drop > 1)
+		return 0;
+	assert_int_equal(pthread_create(&asker.thread, NULL, ask, NULL), 0);
+	while (!asker.waits && !asker.done)
+		sched_yield();
+	return 0;
+}
+
+/* The recorder's threads ask for them, too: what one of them has read is older than it seems. */
+TEST(losses_for_two_threads)
+{
+	const struct rd_netdev_config config = {.netdev = "any"};
+
+	assert_int_equal(rd_netdev_open(&asker.src, &config, &failure), 0);
+	lost();
+	pthread_join(asker.thread, NULL);
+	same(lost(), 3, asker.reads, 3);
+	asker.src->ops->close(asker.src);
 }
