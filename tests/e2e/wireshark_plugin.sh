@@ -19,7 +19,7 @@ names='{"gaps": "lost", "response_gaps": "lost", "retransmitted": "again", "resp
 
 # same_marks NAME FILE OPTION...: no frame differs; the number of marks is in $marked
 same_marks() {
-	timeout 60 "$RDMADUMP" analyze --json="$tmp/report.json" --marks "$tmp/marks" "$2" >"$tmp/log" 2>&1
+	"$RDMADUMP" analyze --json="$tmp/report.json" --marks "$tmp/marks" "$2" >"$tmp/log" 2>&1
 	jq -r --argjson name "$names" '"\(.frame) \($name[.incident] // "nak")"' "$tmp/marks" | sort -u >"$tmp/wanted"
 	fields "$2" -2 -Y rdma.analysis -e frame.number -e rdma.analysis.retransmission -e rdma.analysis.lost_segment \
 		-e rdma.analysis.duplicate -e rdma.analysis.out_of_order -e rdma.analysis.nak_reason "${@:3}" |
