@@ -12,161 +12,130 @@ static const struct rd_cut headers_only = {.headers_only = true};
 static const struct rd_cut zero_payload = {.zero_payload = true, .writable = true};
 static const struct rd_cut zero_borrowed = {.zero_payload = true};
 
-/* A frame of `bytes` that are not zero behind the headers that `make` gives it. */
-static void arp(struct make *m)
+static struct rd_frame cut(struct make *m, const struct rd_cut *how, enum rd_link link)
 {
-	make_ethernet(m, 0x0806);
+	struct rd_frame frame = make_frame(m);
+
+	rd_cut_run(how, link, &frame, 1, NULL);
+	return frame;
+}
+
+/* Frames with bytes that are not zero behind the headers. `type`: of what comes last. */
+static void ethernet(struct make *m, uint32_t type)
+{
+	make_ethernet(m, type);
 	make_fill(m, 0x77, 46);
 }
 
-static void lldp(struct make *m)
+static void ipv4(struct make *m, uint32_t type)
 {
-	make_ethernet(m, 0x88cc);
-	make_fill(m, 0x77, 46);
+	make_ethernet(m, 0x0800);
+	make_ipv4(m, type, 40);
+	make_fill(m, 0x77, 40);
 }
 
-static void unknown_ethertype(struct make *m)
+static void fragment(struct make *m, uint32_t type)
 {
-	make_ethernet(m, 0x9999);
-	make_fill(m, 0x77, 46);
+	ipv4(m, type);
+	rd_put_be16(m->b + 20, 0x0010);
 }
 
-static void udp(struct make *m)
+static void udp(struct make *m, uint32_t type)
 {
-	make_udp_frame(m, 53, 30);
+	make_udp_frame(m, type, 30);
 	make_fill(m, 0x77, 30);
 }
 
-static void tcp(struct make *m)
+static void tcp(struct make *m, uint32_t type)
 {
 	make_ethernet(m, 0x86dd);
-	make_ipv6(m, 6, 24 + 30);
+	make_ipv6(m, type, 24 + 30);
 	make_fill(m, 0x11, 12);
 	make_be16(m, 0x6010);
 	make_fill(m, 0x11, 10);
 	make_fill(m, 0x77, 30);
 }
 
-static void gre(struct make *m)
+static void icmp(struct make *m, uint32_t type, uint32_t n)
 {
 	make_ethernet(m, 0x0800);
-	make_ipv4(m, 47, 40);
-	make_fill(m, 0x77, 40);
-}
-
-static void fragment(struct make *m)
-{
-	make_ethernet(m, 0x0800);
-	make_ipv4(m, 17, 40);
-	make_fill(m, 0x77, 40);
-	rd_put_be16(m->b + 20, 0x0010);
-}
-
-static void icmp_echo(struct make *m)
-{
-	make_ethernet(m, 0x0800);
-	make_ipv4(m, 1, 8 + 56);
-	make_be32(m, 0x08000000);
+	make_ipv4(m, 1, 8 + n);
+	make_be32(m, type);
 	make_be32(m, 0x11111111);
+}
+
+static void icmp_echo(struct make *m, uint32_t type)
+{
+	icmp(m, type, 56);
 	make_fill(m, 0x77, 56);
 }
 
-static void icmp_unreachable(struct make *m)
+static void udp_of_error(struct make *m)
 {
-	make_ethernet(m, 0x0800);
-	make_ipv4(m, 1, 8 + 20 + 8 + 30);
-	make_be32(m, 0x03030000);
-	make_be32(m, 0x11111111);
-	make_ipv4(m, 17, 8 + 30);
 	make_udp(m, 53, 30);
 	make_fill(m, 0x77, 30);
 }
 
-static void icmp_reply(struct make *m)
+static void icmp_error(struct make *m, uint32_t type)
 {
-	icmp_echo(m);
-	m->b[34] = 0;
+	icmp(m, type, 20 + 8 + 30);
+	make_ipv4(m, 17, 8 + 30);
+	udp_of_error(m);
 }
 
 /* An error about a packet whose header has four bytes of options. */
-static void icmp_options(struct make *m)
+static void icmp_options(struct make *m, uint32_t type)
 {
-	make_ethernet(m, 0x0800);
-	make_ipv4(m, 1, 8 + 24 + 8 + 30);
-	make_be32(m, 0x0b000000);
-	make_be32(m, 0x11111111);
+	icmp(m, type, 24 + 8 + 30);
 	make_ipv4(m, 17, 4 + 8 + 30);
 	m->b[42] = 0x46;
 	make_be32(m, 0x94040000);
-	make_udp(m, 53, 30);
-	make_fill(m, 0x77, 30);
+	udp_of_error(m);
 }
 
-static void icmp6(struct make *m, unsigned int type, uint32_t n)
+static void icmp6(struct make *m, uint32_t type, uint32_t n)
 {
 	make_ethernet(m, 0x86dd);
 	make_ipv6(m, 58, 8 + n);
-	make_be32(m, type << 24);
+	make_be32(m, type);
 	make_be32(m, 0x11111111);
 }
 
-static void icmp6_echo(struct make *m)
+static void icmp6_echo(struct make *m, uint32_t type)
 {
-	icmp6(m, 128, 56);
+	icmp6(m, type, 56);
 	make_fill(m, 0x77, 56);
 }
 
-static void icmp6_reply(struct make *m)
+static void icmp6_error(struct make *m, uint32_t type)
 {
-	icmp6(m, 129, 56);
-	make_fill(m, 0x77, 56);
-}
-
-static void icmp6_too_big(struct make *m)
-{
-	icmp6(m, 2, 40 + 8 + 30);
+	icmp6(m, type, 40 + 8 + 30);
 	make_ipv6(m, 17, 8 + 30);
-	make_udp(m, 53, 30);
-	make_fill(m, 0x77, 30);
-}
-
-static void neighbour(struct make *m)
-{
-	make_ethernet(m, 0x86dd);
-	make_ipv6(m, 58, 32);
-	make_be32(m, 0x87000000);
-	make_fill(m, 0x77, 28);
-}
-
-static void igmp(struct make *m)
-{
-	make_ethernet(m, 0x0800);
-	make_ipv4(m, 2, 8);
-	make_fill(m, 0x77, 8);
+	udp_of_error(m);
 }
 
 /* headers: bytes that headers_only keeps; zeroed: the first that zero_payload clears. 0: none. */
 static const struct {
 	const char *name;
-	void (*make)(struct make *m);
-	uint32_t headers, zeroed;
+	void (*make)(struct make *m, uint32_t type);
+	uint32_t type, headers, zeroed;
 } others[] = {
-	{"ARP", arp, 0, 0},
-	{"LLDP", lldp, 0, 0},
-	{"unknown Ethertype", unknown_ethertype, 0, 14},
-	{"UDP", udp, 42, 42},
-	{"TCP", tcp, 78, 78},
-	{"GRE", gre, 0, 34},
-	{"fragment", fragment, 34, 34},
-	{"ICMP echo", icmp_echo, 0, 42},
-	{"ICMP echo reply", icmp_reply, 0, 42},
-	{"ICMP unreachable", icmp_unreachable, 0, 70},
-	{"ICMP time exceeded, options", icmp_options, 0, 74},
-	{"ICMPv6 echo", icmp6_echo, 0, 62},
-	{"ICMPv6 echo reply", icmp6_reply, 0, 62},
-	{"ICMPv6 packet too big", icmp6_too_big, 0, 110},
-	{"neighbour discovery", neighbour, 0, 0},
-	{"IGMP", igmp, 0, 0},
+	{"ARP", ethernet, 0x0806, 0, 0},
+	{"LLDP", ethernet, 0x88cc, 0, 0},
+	{"unknown Ethertype", ethernet, 0x9999, 0, 14},
+	{"UDP", udp, 53, 42, 42},
+	{"TCP", tcp, 6, 78, 78},
+	{"GRE", ipv4, 47, 0, 34},
+	{"fragment", fragment, 17, 34, 34},
+	{"ICMP echo", icmp_echo, 0x08000000, 0, 42},
+	{"ICMP echo reply", icmp_echo, 0, 0, 42},
+	{"ICMP unreachable", icmp_error, 0x03030000, 0, 70},
+	{"ICMP time exceeded, options", icmp_options, 0x0b000000, 0, 74},
+	{"ICMPv6 echo", icmp6_echo, 0x80000000, 0, 62},
+	{"ICMPv6 echo reply", icmp6_echo, 0x81000000, 0, 62},
+	{"ICMPv6 packet too big", icmp6_error, 0x02000000, 0, 110},
+	{"neighbour discovery", icmp6_echo, 0x87000000, 0, 0},
+	{"IGMP", ipv4, 2, 0, 0},
 };
 
 static void expect_zero_from(
@@ -184,25 +153,22 @@ TEST(others)
 		uint32_t headers, zeroed;
 		struct rd_frame frame;
 
-		others[i].make(&m);
+		others[i].make(&m, others[i].type);
 		before = m;
 		headers = others[i].headers ? others[i].headers : m.n;
 		zeroed = others[i].zeroed ? others[i].zeroed : m.n;
 
-		frame = make_frame(&m);
-		rd_cut_run(&headers_only, RD_LINK_ETHERNET, &frame, 1, NULL);
+		frame = cut(&m, &headers_only, RD_LINK_ETHERNET);
 		if (frame.caplen != headers)
 			fail_msg("%s: %u bytes kept", others[i].name, frame.caplen);
 		assert_int_equal(frame.len, m.n);
 
-		frame = make_frame(&m);
-		rd_cut_run(&zero_borrowed, RD_LINK_ETHERNET, &frame, 1, NULL);
+		frame = cut(&m, &zero_borrowed, RD_LINK_ETHERNET);
 		if (frame.caplen != zeroed)
 			fail_msg("%s: %u bytes kept of borrowed", others[i].name, frame.caplen);
 		assert_memory_equal(m.b, before.b, m.n);
 
-		frame = make_frame(&m);
-		rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+		frame = cut(&m, &zero_payload, RD_LINK_ETHERNET);
 		assert_int_equal(frame.caplen, m.n);
 		expect_zero_from(others[i].name, &before, &m, zeroed);
 	}
@@ -225,12 +191,10 @@ TEST(every_opcode)
 
 			make_packet(&m, outers[o], code, 0x11, rd_opcodes[code].length + 10U, 2);
 			before = m;
-			frame = make_frame(&m);
-			rd_cut_run(&headers_only, make_link(outers[o]), &frame, 1, NULL);
+			frame = cut(&m, &headers_only, make_link(outers[o]));
 			same(frame.caplen, payload, frame.len, m.n);
 
-			frame = make_frame(&m);
-			rd_cut_run(&zero_payload, make_link(outers[o]), &frame, 1, NULL);
+			frame = cut(&m, &zero_payload, make_link(outers[o]));
 			assert_int_equal(frame.caplen, m.n);
 			memset(before.b + payload, 0, 12);
 			assert_memory_equal(m.b, before.b, m.n);
@@ -263,18 +227,15 @@ TEST(tunnels)
 		make_bytes(&m, inner.b, inner.n);
 		before = m;
 		for (int borrowed = 0; borrowed < 2; borrowed++) {
-			frame = make_frame(&m);
-			rd_cut_run(borrowed ? &zero_borrowed : &headers_only, RD_LINK_ETHERNET,
-				&frame, 1, NULL);
+			frame = cut(
+				&m, borrowed ? &zero_borrowed : &headers_only, RD_LINK_ETHERNET);
 			same(frame.caplen, headers, frame.len, m.n);
 		}
-		frame = make_frame(&m);
-		rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+		frame = cut(&m, &zero_payload, RD_LINK_ETHERNET);
 		memset(before.b + headers, 0, m.n - headers - 4);
 		assert_memory_equal(m.b, before.b, m.n);
 		make_fill(&m, 0x77, 20); /* behind what the outer length says */
-		frame = make_frame(&m);
-		rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+		cut(&m, &zero_payload, RD_LINK_ETHERNET);
 		assert_int_equal(m.b[m.n - 1], 0);
 	}
 }
@@ -286,8 +247,7 @@ TEST(mad_whole)
 
 	make_packet(&m, MAKE_V2_IPV4, RD_UD_SEND_ONLY, 1, 8 + 256, 0);
 	before = m;
-	frame = make_frame(&m);
-	rd_cut_run(&headers_only, RD_LINK_ETHERNET, &frame, 1, NULL);
+	frame = cut(&m, &headers_only, RD_LINK_ETHERNET);
 	rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
 	assert_int_equal(frame.caplen, m.n);
 	assert_memory_equal(m.b, before.b, m.n);
@@ -297,12 +257,10 @@ TEST(mad_whole)
 TEST(trailers)
 {
 	struct make m = {.n = 0}, before;
-	struct rd_frame frame;
 
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 100, 0);
 	rd_put_be16(m.b + 38, 8 + 16);
-	frame = make_frame(&m);
-	rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+	cut(&m, &zero_payload, RD_LINK_ETHERNET);
 	for (uint32_t i = 42 + 16; i < m.n; i++)
 		assert_int_equal(m.b[i], 0);
 
@@ -310,8 +268,7 @@ TEST(trailers)
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 100, 0);
 	make_bytes(&m, "FCS!", 4);
 	before = m;
-	frame = make_frame(&m);
-	rd_cut_run(&zero_payload, RD_LINK_ETHERNET, &frame, 1, NULL);
+	cut(&m, &zero_payload, RD_LINK_ETHERNET);
 	assert_memory_equal(m.b + m.n - 8, "ICRCFCS!", 8);
 	assert_memory_equal(m.b, before.b, 54);
 }
@@ -325,14 +282,11 @@ TEST(snaplen)
 	struct rd_frame frame;
 
 	make_packet(&m, MAKE_V2_IPV4, 0x04, 0x11, 100, 0);
-	frame = make_frame(&m);
-	rd_cut_run(&snap, RD_LINK_ETHERNET, &frame, 1, NULL);
+	frame = cut(&m, &snap, RD_LINK_ETHERNET);
 	same(frame.caplen, 60, frame.len, m.n);
-	frame = make_frame(&m);
-	rd_cut_run(&headers, RD_LINK_ETHERNET, &frame, 1, NULL);
+	frame = cut(&m, &headers, RD_LINK_ETHERNET);
 	assert_int_equal(frame.caplen, 54);
-	frame = make_frame(&m);
-	rd_cut_run(&both, RD_LINK_ETHERNET, &frame, 1, NULL);
+	frame = cut(&m, &both, RD_LINK_ETHERNET);
 	expect("60 0", frame.caplen, m.b[59]);
 }
 
