@@ -58,21 +58,25 @@ static uint64_t transmission_of(const struct entry *en)
 	return rd_hash_end(&h, 2);
 }
 
-/* Keeps what the lists do not show once others follow. */
+/* Keeps what the lists do not show once others follow: of requests, and of transmissions. */
 static void keep_removed(struct rd_ends *e, struct pending *set, const struct entry *en)
 {
-	bool made, *paired;
-	int64_t *t = bounded_take(&set->removed, en->id[BY_PACKET], 0, &made);
+	bool made;
 
-	e->out_of_memory |= !t;
-	if (t)
-		*t = en->t;
-	if (!ids_tell(en->to->path))
-		return;
-	paired = bounded_take(&set->transmissions, transmission_of(en), 0, &made);
-	e->out_of_memory |= !paired;
-	if (paired)
-		*paired = en->state == ENTRY_PAIRED || (!made && *paired);
+	if (en->request) {
+		int64_t *t = bounded_take(&set->removed, en->id[BY_PACKET], 0, &made);
+
+		e->out_of_memory |= !t;
+		if (t)
+			*t = en->t;
+	}
+	if (ids_tell(en->to->path)) {
+		bool *paired = bounded_take(&set->transmissions, transmission_of(en), 0, &made);
+
+		e->out_of_memory |= !paired;
+		if (paired)
+			*paired = en->state == ENTRY_PAIRED || (!made && *paired);
+	}
 }
 
 static void unlink_oldest(struct rd_ends *e, struct pending *set)

@@ -47,18 +47,23 @@ void *bounded_newer(const struct bounded *b, const void *value)
 	return value_of(b, key_at(b, number_of(b, value))->newer);
 }
 
-static uint32_t *bucket_of(const struct bounded *b, uint64_t k1, uint32_t k2)
+static uint32_t *bucket_of(const struct bounded *b, uint32_t hash)
 {
-	return &b->buckets[rd_hash2(k1, k2) & (b->capacity - 1)];
+	return &b->buckets[hash & (b->capacity - 1)];
 }
 
-void *bounded_find(const struct bounded *b, uint64_t k1, uint32_t k2)
+static void *find(const struct bounded *b, uint32_t hash, uint64_t k1, uint32_t k2)
 {
-	uint32_t number = b->buckets ? *bucket_of(b, k1, k2) : 0;
+	uint32_t number = b->buckets ? *bucket_of(b, hash) : 0;
 
 	while (number && (key_at(b, number)->k1 != k1 || key_at(b, number)->k2 != k2))
 		number = key_at(b, number)->next;
 	return value_of(b, number);
+}
+
+void *bounded_find(const struct bounded *b, uint64_t k1, uint32_t k2)
+{
+	return find(b, (uint32_t)rd_hash2(k1, k2), k1, k2);
 }
 
 /* Called when all keys are used: none is free. */
@@ -84,7 +89,7 @@ static bool grow(struct bounded *b)
 	b->buckets = buckets;
 	b->capacity = capacity;
 	for (uint32_t i = b->oldest; i; i = key_at(b, i)->newer) {
-		uint32_t *bucket = bucket_of(b, key_at(b, i)->k1, key_at(b, i)->k2);
+		uint32_t *bucket = bucket_of(b, key_at(b, i)->hash);
 
 		key_at(b, i)->next = *bucket;
 		*bucket = i;
@@ -96,7 +101,7 @@ static bool grow(struct bounded *b)
 static void unlink_key(struct bounded *b, uint32_t number)
 {
 	const struct bounded_key *key = key_at(b, number);
-	uint32_t *link = bucket_of(b, key->k1, key->k2);
+	uint32_t *link = bucket_of(b, key->hash);
 
 	while (*link != number)
 		link = &key_at(b, *link)->next;
@@ -138,7 +143,8 @@ static uint32_t number_for(struct bounded *b)
 
 void *bounded_take(struct bounded *b, uint64_t k1, uint32_t k2, bool *made)
 {
-	void *value = bounded_find(b, k1, k2);
+	const uint32_t hash = (uint32_t)rd_hash2(k1, k2);
+	void *value = find(b, hash, k1, k2);
 	uint32_t number, *bucket;
 
 	*made = !value;
@@ -147,9 +153,9 @@ void *bounded_take(struct bounded *b, uint64_t k1, uint32_t k2, bool *made)
 	number = number_for(b);
 	if (!number)
 		return NULL;
-	bucket = bucket_of(b, k1, k2);
-	*key_at(b, number) =
-		(struct bounded_key){.k1 = k1, .k2 = k2, .next = *bucket, .older = b->newest};
+	bucket = bucket_of(b, hash);
+	*key_at(b, number) = (struct bounded_key){
+		.k1 = k1, .k2 = k2, .hash = hash, .next = *bucket, .older = b->newest};
 	*bucket = number;
 	*(b->newest ? &key_at(b, b->newest)->newer : &b->oldest) = number;
 	b->newest = number;

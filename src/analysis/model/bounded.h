@@ -11,7 +11,7 @@
 
 struct bounded_key {
 	uint64_t k1;
-	uint32_t k2;
+	uint32_t k2, hash;
 	uint32_t next;	       /* in its bucket, or of the free ones */
 	uint32_t older, newer; /* by when the keys were added */
 };
