@@ -232,7 +232,6 @@ struct rd_timer {
 
 /* One side: the frames it sent, its requests, and the responses to them. */
 struct rd_side {
-	bool seen; /* a frame of it was captured */
 	struct rd_traffic traffic;
 	struct rd_first_header first;
 	uint64_t requests;	/* request packets, retransmissions included */
@@ -247,9 +246,9 @@ struct rd_side {
 	struct rd_incident *incidents;
 	struct rd_verb_use *verbs;
 	struct rd_latency *latencies; /* latencies of its requests */
+	struct rd_times *times;	      /* where its requests spent their time; NULL: it has none */
 	uint8_t has_verbs, has_latencies;
-	struct rd_times *times; /* where its requests spent their time; NULL: it has none */
-	uint8_t ack_timeout;	/* as encoded in the CM's REQ; 0: unknown */
+	uint8_t ack_timeout; /* as encoded in the CM's REQ; 0: unknown */
 	struct rd_timer timer;
 	uint32_t psn_first, psn_last; /* valid if requests > 0 */
 	uint32_t mtu;		      /* path MTU, derived from packets; 0: unknown */
@@ -264,6 +263,7 @@ struct rd_side {
 	struct rd_congestion *congestion; /* NULL: no congestion mark, no CNP */
 	struct rd_held *held;		  /* NULL: no gap fits a pause */
 	struct rd_unclear unclear;
+	bool seen;	   /* a frame of it was captured */
 	bool responded;	   /* it received responses of any kind: ACKs, NAKs, data */
 	bool identified;   /* its last frame has an IP identification */
 	bool counted_once; /* its CNPs have several, or else ACKs have: copies are known */

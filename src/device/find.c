@@ -104,7 +104,8 @@ struct match {
 
 static bool find_by_device(const struct rd_devices *devices, const char *name, struct match *match)
 {
-	*match = (struct match){RD_FIND(d, devices->dev, devices->n, !strcmp(d->name, name)), NULL};
+	match->device = RD_FIND(d, devices->dev, devices->n, !strcmp(d->name, name));
+	match->port = NULL;
 	return match->device;
 }
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Memory of `rdmadump analyze` with many QPs: at most 48 MiB, and 1 KiB for each of them.
+# Memory of `rdmadump analyze` with many QPs: at most 24 MiB, and 1.5 KiB for each of them.
 . "${srcdir:-.}/tests/tap.sh"
 need_tool python3 jq
 if nm "$RDMADUMP" 2>/dev/null | grep -q __asan_init || ldd "$RDMADUMP" 2>/dev/null | grep -q libasan; then
@@ -10,14 +10,14 @@ many() { python3 "$srcdir/tests/e2e/analyze_many.py" "$@"; }
 
 pairs=30000 few=9000
 [ -n "${TEST_FULL-}" ] || pairs=9008 few=3000
-limit=$((48 * 1024 + 2 * pairs))
+limit=$((24 * 1024 + 3 * pairs))
 holds "a capture of $pairs QP pairs" many make "$pairs" 2 "$tmp/many.pcap"
 while read -r out options; do
 	# shellcheck disable=SC2086 # words of a command line
 	kib=$(many run "$tmp/$out" "$RDMADUMP" analyze $options "$tmp/many.pcap")
-	# A page, of less than 5 MB, is in memory until it is whole
+	# What a page shows is in memory until it is whole: 5 MB of JSON, and its objects
 	most=$limit
-	[[ $options != --html* ]] || most=$((limit + 5120))
+	[[ $options != --html* ]] || most=$((limit + 16384))
 	[ "$kib" -gt 1024 ] && [ "$kib" -le "$most" ]
 	ok "analyze $options: $kib KiB of memory, at most $most"
 done <<'END'

@@ -72,9 +72,11 @@ static struct one_flow flow_between(const struct judging *j, const struct rd_end
 	const struct rd_endpoint *to, uint32_t network)
 {
 	const struct rd_path *p = ends_path(j->r, from->address, to->address, network);
+	const struct rd_path_qp *of = NULL;
 
-	return (struct one_flow){
-		from, to, network, p, p ? RD_FIND(w, p->qps, p->n_qps, w->qp == to->qp) : NULL};
+	if (p)
+		of = RD_FIND(w, p->qps, p->n_qps, w->qp == to->qp);
+	return (struct one_flow){from, to, network, p, of};
 }
 
 static struct one_flow flow_of(
