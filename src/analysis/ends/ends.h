@@ -268,9 +268,7 @@ struct pending {
 	int64_t first, last;
 	bool ended;
 	struct rd_ends_clock clock; /* of the frames so far, or of all, see rd_ends_capture() */
-	/* Of those removed: when a packet was, a request or a response; which transmissions were.
-	 */
-	struct bounded removed, transmissions;
+	struct bounded requests, transmissions; /* those removed: whether any had a partner */
 };
 
 /* A packet that only one capture has. */

@@ -58,25 +58,24 @@ static uint64_t transmission_of(const struct entry *en)
 	return rd_hash_end(&h, 2);
 }
 
-/* Keeps what the lists do not show once others follow: of requests, and of transmissions. */
+/* Keeps what the lists do not show once others follow. */
+static void keep(struct rd_ends *e, struct bounded *in, uint64_t id, bool is_paired)
+{
+	bool made, *paired = bounded_take(in, id, 0, &made);
+
+	e->out_of_memory |= !paired;
+	if (paired)
+		*paired = is_paired || (!made && *paired);
+}
+
 static void keep_removed(struct rd_ends *e, struct pending *set, const struct entry *en)
 {
-	bool made;
+	const bool paired = en->state == ENTRY_PAIRED;
 
-	if (en->request) {
-		int64_t *t = bounded_take(&set->removed, en->id[BY_PACKET], 0, &made);
-
-		e->out_of_memory |= !t;
-		if (t)
-			*t = en->t;
-	}
-	if (ids_tell(en->to->path)) {
-		bool *paired = bounded_take(&set->transmissions, transmission_of(en), 0, &made);
-
-		e->out_of_memory |= !paired;
-		if (paired)
-			*paired = en->state == ENTRY_PAIRED || (!made && *paired);
-	}
+	if (en->request)
+		keep(e, &set->requests, en->id[BY_PACKET], paired);
+	if (ids_tell(en->to->path))
+		keep(e, &set->transmissions, transmission_of(en), paired);
 }
 
 static void unlink_oldest(struct rd_ends *e, struct pending *set)
@@ -266,11 +265,10 @@ static void other_transmissions(
 	const int64_t from = end == RD_TAP_A ? en->t + x.min : en->t - x.max;
 	const struct entry *o = oldest(there, BY_PACKET, en);
 
-	const int64_t *was = bounded_find(&there->removed, en->id[BY_PACKET], 0);
-
 	out->soonest = from;
-	out->earlier = en->earlier || (o && (o->earlier || o->t < from)) || (was && *was < from);
-	out->again = was && *was >= from ? *was : o ? o->t : INT64_MAX;
+	out->earlier = en->earlier || (o && (o->earlier || o->t < from)) ||
+		       bounded_find(&there->requests, en->id[BY_PACKET], 0);
+	out->again = o ? o->t : INT64_MAX;
 }
 
 static void count_alone(struct rd_ends *e, enum rd_tap end, struct entry *en)

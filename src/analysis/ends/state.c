@@ -22,7 +22,7 @@ static bool make_tables(struct pending *set, const struct rd_ends_start *start)
 	set->head = set->tail = 1;
 	set->size = slots_for(start, 1, RING);
 	set->ring = calloc(set->size, sizeof(*set->ring));
-	bounded_init(&set->removed, REMOVED, sizeof(int64_t));
+	bounded_init(&set->requests, REMOVED, sizeof(bool));
 	bounded_init(&set->transmissions, REMOVED, sizeof(bool));
 	made = set->ring != NULL;
 	for (int by = 0; by < LISTS; by++) {
@@ -78,7 +78,7 @@ void rd_ends_close(struct rd_ends *e)
 	}
 	for (int i = 0; i < RD_TAPS; i++) {
 		free(e->pending[i].ring);
-		bounded_free(&e->pending[i].removed);
+		bounded_free(&e->pending[i].requests);
 		bounded_free(&e->pending[i].transmissions);
 		for (int by = 0; by < LISTS; by++)
 			free(e->pending[i].buckets[by]);
